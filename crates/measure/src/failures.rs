@@ -13,6 +13,9 @@ pub struct Failures {
     pub lost_frames: u64,
     /// Connections that lost frames there. Each flow has a connection, unless queue pairs are shared.
     pub connections: u64,
+    /// Frames that ports kept and sent over another path, instead of losing them.
+    #[serde(default)]
+    pub rerouted: u64,
 }
 
-add_counters!(Failures; sum links, failures, lost_frames, connections);
+add_counters!(Failures; sum links, failures, lost_frames, connections, rerouted);

@@ -52,7 +52,8 @@ impl Packet {
         match self {
             Self::Rc(packet) => packet.opcode.is_response(),
             Self::Sr(packet) => matches!(packet, sr::Packet::Ack(_)),
-            Self::Dcp(packet) => !matches!(packet, dcp::Packet::Data(_)),
+            Self::Dcp(dcp::Packet::Data(data)) => data.is_read_data() && !data.is_bounced(),
+            Self::Dcp(packet) => packet.is_for_requester(),
             Self::Tcp(segment) => !matches!(segment, tcp::Segment::Data(_)),
         }
     }
@@ -90,6 +91,16 @@ impl Packet {
             Self::Rc(packet) => packet.is_dummy(),
             Self::Sr(packet) => packet.is_dummy(),
             Self::Dcp(_) | Self::Tcp(_) => false,
+        }
+    }
+
+    /// Returns whether the packet carries data of a READ, or their header.
+    #[inline]
+    pub const fn is_read_data(&self) -> bool {
+        match self {
+            Self::Rc(packet) => packet.opcode.is_read_response(),
+            Self::Dcp(dcp::Packet::Data(data)) => data.is_read_data(),
+            Self::Dcp(_) | Self::Sr(_) | Self::Tcp(_) => false,
         }
     }
 

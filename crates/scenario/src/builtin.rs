@@ -96,6 +96,10 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/far-racks.toml",
     "claims/requirements.toml",
     "claims/batches.toml",
+    "claims/reads.toml",
+    "claims/avoided.toml",
+    "claims/redundant.toml",
+    "claims/rerouted.toml",
     "claims/failures.toml",
     "claims/victims.toml",
 ];

@@ -71,6 +71,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
         .map_err(in_table(scenario.mend.place))?;
     for fail in &scenario.fails {
         fail.check().map_err(in_table(fail.place))?;
+        if fail.cache.is_some() && (scenario.switch.lossless.is_some() || !scenario.protects.is_empty()) {
+            let why = "`cache` keeps no frames of lossless switches or with protected links; remove it, or \
+                       [switch.lossless] and [[protect]]";
+            return inconsistent(why).map_err(in_table(fail.place));
+        }
     }
     for pause in &scenario.pauses {
         check_ends(pause.start, pause.stop).map_err(in_table(pause.place))?;

@@ -145,12 +145,9 @@ pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
             None => Ok(()),
         };
     }
-    if transport.operation == Operation::Read {
-        let why = format!(
-            "recovery \"{}\" needs data in requests, and the data of a READ are responses; use write or send, \
-             or recovery = \"go-back-n\"",
-            scheme.name()
-        );
+    if transport.operation == Operation::Read && *scheme != Recovery::Dcp {
+        let why =
+            format!("recovery \"{}\" has no READ; use write or send, or recovery = \"dcp\"", scheme.name());
         return Err((Place(None), why));
     }
     let Some(table) = &transport.dcp else { return Ok(()) };

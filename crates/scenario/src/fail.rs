@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wiremend_units::{Span, Time};
+use wiremend_units::{Bytes, Span, Time};
 
 use crate::name::{LinkSet, SwitchSet};
 use crate::pattern::CheckError;
@@ -101,6 +101,14 @@ pub struct Fail {
     #[serde(default, with = "value")]
     #[schemars(with = "SchemaOf<Span>")]
     pub reroute_per_hop: Span,
+    /// Memory of each port of the link for frames that the link loses before routing avoids it, as in SQR (Qu et al.,
+    /// ICNP 2019). When the switches at the link use new routes, it sends them over these, one after the other at the
+    /// rate of the link. What does not fit is lost. Not with protected links or a lossless class. Default: nothing is
+    /// kept.
+    #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
+    pub cache: Option<Bytes>,
 }
 
 fn every_flow() -> Probability {
@@ -121,6 +129,9 @@ impl Fail {
             _ if self.flows == Probability::ZERO => "`flows` is 0, so nothing is lost; set a share above 0",
             _ if self.detect.is_none() && self.reroute + self.reroute_per_hop > Span::ZERO => {
                 "`reroute` or `reroute_per_hop` without `detect`; routing reacts only to failures that it detects"
+            }
+            _ if self.cache.is_some() && self.detect.is_none() => {
+                "`cache` without `detect`; frames are kept until routing has detected the failure"
             }
             _ => return Ok(()),
         };

@@ -15,7 +15,7 @@ use wiremend_units::{HostId, LaneId, NodeId, Span, Time};
 use crate::build::{AssembledRun, BuildError, Files, Options, SimulationPlan};
 use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, run};
 use crate::host::HostCounters;
-use crate::link::LaneCounters;
+use crate::link::{KeptCounters, LaneCounters};
 use crate::network::{FlowPaths, Network};
 use crate::protect::{self, LinkEndCounters};
 use crate::switch::deadlock::{Deadlock, PauseInterval};
@@ -151,7 +151,10 @@ impl Simulation {
         let deadlock =
             deadlocks.first().map(|first| first.named(&self.net.graph, end_reason == EndReason::Deadlock));
         let pause_log = self.pause_log(end);
-        let in_flight = self.partitions.iter().map(|partition| partition.lanes.in_flight()).sum();
+        let in_flight = self.partitions.iter().map(|partition| partition.lanes.in_flight()).sum::<u64>();
+        let kept = self.kept(|kept| kept.kept) - self.kept(|kept| kept.discarded);
+        // Of a kept frame and its original only one is in flight.
+        let in_flight = in_flight - kept;
         let tracked = self.partitions.iter().find_map(|partition| partition.ports.loss_episodes());
         let episodes = tracked.map_or(Episodes::default(), |tracked| tracked.episodes);
         let trace = self.partitions[0].lanes.recorder.take_trace();
@@ -182,7 +185,12 @@ impl Simulation {
         let Some(failures) = &self.net.failures else { return Failures::default() };
         let (links, failures) = failures.counts(end);
         let lost_frames = lanes.iter().map(|lane| lane.failed).sum();
-        Failures { links, failures, lost_frames, connections }
+        let rerouted = self.kept(|kept| kept.sent);
+        Failures { links, failures, lost_frames, connections, rerouted }
+    }
+
+    fn kept(&self, of: fn(KeptCounters) -> u64) -> u64 {
+        self.partitions.iter().map(|partition| of(partition.lanes.kept_counters())).sum()
     }
 
     fn partition(&self, node: NodeId) -> &Partition {

@@ -162,9 +162,13 @@ impl Protocol for dcp::Config {
         PayloadOrder::AnyOrder
     }
 
-    /// A trimmed header that returns to its sender is for the requester too.
     fn is_answer(packet: dcp::Packet) -> bool {
-        !matches!(packet, dcp::Packet::Data(data) if !data.is_bounced())
+        packet.is_for_requester()
+    }
+
+    fn source(packet: dcp::Packet) -> Option<(u64, u16)> {
+        let dcp::Packet::Data(data) = packet else { return None };
+        data.source().map(|address| (address, data.payload_len))
     }
 
     fn is_send_opcode(packet: dcp::Packet) -> bool {

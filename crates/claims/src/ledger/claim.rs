@@ -78,7 +78,7 @@ impl Claim {
 
     /// Whether this is a question of our own, which no paper answers.
     pub fn is_own(&self) -> bool {
-        self.id.starts_with('W') || self.id == "P4"
+        self.id.starts_with('W') || matches!(self.id, "P4" | "D16")
     }
 
     /// The commands that start its runs one by one, with the changes of the user. None if the claim only

@@ -37,6 +37,23 @@
 //! (two additions, a square, a hash), and a unit is complete only if each packet arrived. The receiver places
 //! payload on arrival, but never after its unit is complete, and it reports each message once and in order.
 //!
+//! # READ
+//!
+//! The slides say nothing about READ. Here the request of a READ is a message without payload, and its data
+//! are a SEND of the responder into the buffer that the READ names. The responder has a sending half for them
+//! with queue, window and timer, the requester a receiving half with counters:
+//!
+//! ```text
+//!  Requester ── request: address, length ─────────────► Responder: keeps it until it is its turn
+//!      │ ◄── data: number of the READ, offset ─┬─────── sending half
+//!   receiving half: places, counts         switch │ no room     ▲
+//!      │ ◄── header only ─────────────────────────┘             │
+//!      └── returned header; ACK: units complete ────────────────┘
+//! ```
+//!
+//! Both directions count units and rounds of their own. The responder resends data whose headers return or
+//! whose timer expires. If it stops, the requester gives up after all its retries and one timeout more.
+//!
 //! # Corruption
 //!
 //! A corrupted packet leaves no header, so plain DCP waits for its timer and then repeats the unit.
@@ -58,13 +75,15 @@
 //! NDP (SIGCOMM 2017) sends a first window at once and then one packet for each pull; a receiver paces the
 //! pulls of all its senders at the rate of its port ([`PullQueue`]). CP (NSDI 2014) notifies a software
 //! stack, which takes some time to react, of each trimmed packet: [`Parameters::cp`]. Both track packets by
-//! bits in software. None supports READ: its data are responses.
+//! bits in software. They have no READ.
 
 mod config;
 pub mod counters;
 mod credit;
 mod packet;
 mod pull_queue;
+mod read_sink;
+mod read_source;
 mod receive_bitmap;
 mod receive_units;
 mod requester;
@@ -111,6 +130,20 @@ mod tests {
             let response = responder.poll_transmit(&config).expect("each packet requests an acknowledgement");
             assert_eq!(response.wire_bytes().len(), usize::from(response.extra_bytes()), "{response:?}");
             requester.on_packet(&config, Time::ZERO, &response);
+        }
+        let read = Work { id: 9, op: Op::Read, len: 700, addr: 1 << 40, rkey: 5, imm: None };
+        requester.post(&config, Time::ZERO, read);
+        while let Some(transmit) = requester.poll_transmit(&config, Time::ZERO) {
+            let packet = transmit.packet;
+            assert_eq!(packet.wire_bytes().len(), usize::from(packet.extra_bytes()), "{packet:?}");
+            let is_bare = matches!(packet.to_wire().1, wiremend_wire::Extension::Bare);
+            assert!(!is_bare, "the request has a RETH, acknowledgements have an AETH: {packet:?}");
+            responder.on_packet(&config, Time::ZERO, &packet);
+            while let Some(data) = responder.poll_transmit(&config) {
+                assert_eq!(data.wire_bytes().len(), usize::from(data.extra_bytes()), "{data:?}");
+                assert_eq!(data.to_wire().0.opcode, data.opcode());
+                requester.on_packet(&config, Time::ZERO, &data);
+            }
         }
         assert_eq!(extras.into_iter().collect::<Vec<_>>(), [4, 12, 20, 28]);
         assert!(requester.is_idle());

@@ -3,7 +3,6 @@
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{AethRepr, BthRepr, Extension, MIN_FRAME_BYTES, NakCode, Opcode, RethRepr, Syndrome};
 
-use crate::engine::Op;
 use crate::rc;
 use crate::rc::inbound::PacketShape;
 
@@ -21,17 +20,19 @@ pub enum Packet {
     Recount(RecountRequest),
 }
 
-/// Part of a SEND or WRITE, complete or trimmed.
+/// Part of a SEND, a WRITE or the data of a READ, complete or trimmed, or the request of a READ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Data {
     /// Destination connection.
     pub dest_qp: QpNum,
     /// Sequence number.
     pub psn: Psn,
+    /// Immediate data; length of a READ in its request; in its data the low half of the local address.
     imm: u32,
     /// Number of the unit (high 24 bits) and its round (low 8 bits).
     unit: u32,
-    /// WRITE: address (high, low), key. SEND: number of the receive buffer, offset, unused.
+    /// WRITE, request of a READ: address (high, low), key. SEND: number of the receive buffer, offset, unused.
+    /// Data of a READ: number of the READ, offset, high half of the local address.
     target: [u32; 3],
     /// Payload bytes without padding.
     pub payload_len: u16,
@@ -82,12 +83,35 @@ pub struct RecountRequest {
 /// Progress of the receiver; part of every response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverProgress {
-    /// Complete units (eMSN), modulo 2^24.
+    /// Complete units (eMSN), modulo 2^24, and [`FROM_READER`](Self::FROM_READER) above them.
     pub expected_unit: u32,
     /// Packets that arrived complete, duplicates included.
     pub arrived: u32,
     /// Packets that arrived trimmed.
     pub trimmed: u32,
+}
+
+impl ReceiverProgress {
+    /// Set in `expected_unit` if the requester reports progress, of the data of its READs.
+    pub const FROM_READER: u32 = 1 << 31;
+
+    /// Returns whether this is the progress of the data of READs.
+    #[inline]
+    pub const fn is_from_reader(&self) -> bool {
+        self.expected_unit & Self::FROM_READER != 0
+    }
+
+    /// Sets the origin to a requester that reads.
+    pub(super) const fn from_reader(mut self) -> Self {
+        self.expected_unit |= Self::FROM_READER;
+        self
+    }
+
+    /// Clears the origin, for the half that sends data.
+    pub(super) const fn of_data(mut self) -> Self {
+        self.expected_unit &= UNIT_MASK;
+        self
+    }
 }
 
 /// Destination of the payload.
@@ -202,23 +226,69 @@ impl Data {
         (self.unit >> 8, self.unit as u8)
     }
 
-    /// Destination of the payload: a receive buffer for SEND, else memory.
+    /// Destination of the payload: a receive buffer for SEND and for the data of a READ, else memory.
     pub const fn target(&self) -> PayloadTarget {
         let [a, b, c] = self.target;
-        if self.is_send() {
+        if self.fills_buffer() {
             PayloadTarget::Buffer { number: a, offset: b }
         } else {
             PayloadTarget::Memory { address: (a as u64) << 32 | b as u64, key: c }
         }
     }
 
-    /// Position in the message; `None` if this is neither SEND nor WRITE.
-    pub(super) fn shape(&self) -> Option<PacketShape> {
-        PacketShape::from_opcode(self.opcode).filter(|shape| shape.op != Op::Read)
+    /// Position in the message; `None` if this is no request.
+    pub(super) const fn shape(&self) -> Option<PacketShape> {
+        PacketShape::from_opcode(self.opcode)
     }
 
-    const fn is_send(&self) -> bool {
-        self.opcode as u8 <= Opcode::SendOnlyImm as u8
+    const fn fills_buffer(&self) -> bool {
+        self.opcode as u8 <= Opcode::SendOnlyImm as u8 || self.is_read_data()
+    }
+
+    /// Returns whether this is data of a READ, or a header of it.
+    #[inline]
+    pub const fn is_read_data(&self) -> bool {
+        self.opcode.is_read_response()
+    }
+
+    /// Address and length of a READ, from its request.
+    pub(super) const fn read_range(&self) -> (u64, u32) {
+        let [high, low, _] = self.target;
+        ((high as u64) << 32 | low as u64, self.imm)
+    }
+
+    /// Converts a SEND, which fills the buffer of a READ, to data of that READ.
+    pub(super) const fn into_read_data(mut self) -> Self {
+        self.opcode = match self.opcode {
+            Opcode::SendFirst => Opcode::ReadResponseFirst,
+            Opcode::SendMiddle => Opcode::ReadResponseMiddle,
+            Opcode::SendLast => Opcode::ReadResponseLast,
+            _ => Opcode::ReadResponseOnly,
+        };
+        self
+    }
+
+    /// Converts data of a READ to a SEND that fills the buffer of the READ.
+    pub(super) const fn as_send(mut self) -> Self {
+        self.opcode = match self.opcode {
+            Opcode::ReadResponseFirst => Opcode::SendFirst,
+            Opcode::ReadResponseMiddle => Opcode::SendMiddle,
+            Opcode::ReadResponseLast => Opcode::SendLast,
+            _ => Opcode::SendOnly,
+        };
+        self
+    }
+
+    /// Sets the local address of the data of a READ.
+    pub(super) const fn with_source(mut self, address: u64) -> Self {
+        (self.target[2], self.imm) = ((address >> 32) as u32, address as u32);
+        self
+    }
+
+    /// Local address of the data of a READ at their sender. It is not on the wire and is undefined in a
+    /// received packet.
+    pub const fn source(&self) -> Option<u64> {
+        if self.is_read_data() { Some((self.target[2] as u64) << 32 | self.imm as u64) } else { None }
     }
 
     /// Returns the immediate data, if the opcode has them.
@@ -256,7 +326,16 @@ impl Data {
     fn extension(&self) -> Extension {
         let [high, low, remote_key] = self.target;
         let address = (high as u64) << 32 | low as u64;
-        let reth = RethRepr { address, remote_key, dma_len: self.payload_len.into() };
+        if self.is_read_data() {
+            let aeth = AethRepr { syndrome: Syndrome::ACK, msn: self.target[0] };
+            return if self.opcode == Opcode::ReadResponseMiddle {
+                Extension::Bare
+            } else {
+                Extension::Aeth(aeth)
+            };
+        }
+        let dma_len = if self.opcode == Opcode::ReadRequest { self.imm } else { self.payload_len.into() };
+        let reth = RethRepr { address, remote_key, dma_len };
         rc::request_extension(self.opcode, Some(reth), self.imm)
     }
 
@@ -269,7 +348,7 @@ impl Data {
             Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => {
                 vec![self.unit, a, b, c, u32::from(self.payload_len)]
             }
-            _ if self.is_send() => vec![self.unit, a, b],
+            _ if self.fills_buffer() => vec![self.unit, a, b],
             _ => vec![self.unit],
         };
         if self.ends_unit() {
@@ -315,6 +394,24 @@ impl Packet {
         }
     }
 
+    /// Returns whether the packet is for the requester: a response, data of a READ, or a header that returns
+    /// to it.
+    #[inline]
+    pub const fn is_for_requester(&self) -> bool {
+        match self {
+            Self::Data(data) => data.is_read_data() != data.is_bounced(),
+            Self::Ack(Ack { progress, .. })
+            | Self::Missing(MissingReport { progress, .. })
+            | Self::Recount(RecountRequest { progress, .. }) => !progress.is_from_reader(),
+        }
+    }
+
+    /// Returns whether this is data or their header, and not a response.
+    #[inline]
+    pub const fn is_data(&self) -> bool {
+        matches!(self, Self::Data(_))
+    }
+
     /// Payload bytes without padding.
     #[inline]
     pub const fn payload_len(&self) -> u16 {
@@ -338,7 +435,7 @@ impl Packet {
     ///
     /// # Panics
     ///
-    /// If the opcode is not a SEND or WRITE. No requester sends such a packet.
+    /// If the opcode is not one of a SEND, WRITE or READ. No engine sends such a packet.
     pub fn to_wire(&self) -> (BthRepr, Extension) {
         let bth = BthRepr::new(self.opcode(), self.dest_qp(), self.psn());
         let nak = Syndrome::Nak(NakCode::PsnSequence);
@@ -350,7 +447,9 @@ impl Packet {
             Self::Missing(missing) => (nak, missing.progress),
             Self::Recount(recount) => (nak, recount.progress),
         };
-        (bth, Extension::Aeth(AethRepr { syndrome, msn: progress.expected_unit }))
+        // Acknowledgements do not request one: here the bit is that of a requester that reads.
+        let bth = BthRepr { ack_request: progress.is_from_reader(), ..bth };
+        (bth, Extension::Aeth(AethRepr { syndrome, msn: progress.expected_unit & UNIT_MASK }))
     }
 
     /// Bytes of a complete packet between the headers of [`Self::to_wire`] and the payload. After the AETH of
@@ -370,8 +469,8 @@ impl Packet {
     ///
     /// After the BTH and the extension headers of its opcode, data carry the number of their unit (3 B) and
     /// the round (1 B), which a trimming switch keeps with the BTH. Then comes the position if the opcode has
-    /// none: the RETH of a WRITE (16 B), or the receive buffer (SSN) and the offset of a SEND (4 B each). The
-    /// last packet of a unit adds the hash sum (8 B). Responses add the totals of complete and trimmed
+    /// none: the RETH of a WRITE (16 B), or the receive buffer (SSN) and the offset of a SEND (4 B each), or
+    /// the number of a READ and the offset in its data. The last packet of a unit adds the hash sum (8 B). Responses add the totals of complete and trimmed
     /// packets (4 B each), then pulls (4 B) or a map of missing packets (8 B).
     #[inline]
     pub(super) const fn extra_bytes(&self) -> u16 {
@@ -383,7 +482,7 @@ impl Packet {
                 let end = if data.ends_unit() { 8 } else { 0 };
                 let place = match data.opcode {
                     Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => 16,
-                    _ if data.is_send() => 8,
+                    _ if data.fills_buffer() => 8,
                     _ => 0,
                 };
                 UNIT + place + end

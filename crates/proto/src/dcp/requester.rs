@@ -8,10 +8,11 @@ use super::config::{Config, Parameters};
 use super::counters::SenderCounters;
 use super::credit::Credit;
 use super::packet::{Data, Packet, ReceiverProgress, widen};
+use super::read_sink::ReadSink;
 use super::retrans_queue::{Entry, RetransQueue};
 use super::send_units::{SendUnit, SendUnits};
 use crate::engine::{
-    self, Completion, Expiry, Purpose, ReadPlacement, RequesterCounters, Status, Transmit, Work,
+    self, Completion, Expiry, Op, Purpose, ReadPlacement, RequesterCounters, Status, Transmit, Work,
 };
 
 /// The sending half of a connection.
@@ -22,6 +23,8 @@ pub struct Requester {
     /// Units that are being resent.
     replays: VecDeque<u64>,
     credit: Credit,
+    /// The receiving half for the data of READs; `None` before the first.
+    reads: Option<Box<ReadSink>>,
     /// Everything before this number has arrived.
     floor: u64,
     counters: RequesterCounters,
@@ -66,6 +69,7 @@ impl Requester {
             queue: RetransQueue::default(),
             replays: VecDeque::new(),
             credit: Credit::default(),
+            reads: None,
             floor: 0,
             counters: RequesterCounters::default(),
             dcp_counters: SenderCounters::default(),
@@ -94,6 +98,11 @@ impl engine::Requester for Requester {
     fn post(&mut self, config: &Config, _now: Time, work: Work) {
         self.timeout = config.base.timeout;
         self.quiet_time = config.parameters.hints.and_then(|hints| hints.probe_after);
+        if work.op == Op::Read {
+            let reads =
+                self.reads.get_or_insert_with(|| Box::new(ReadSink::new(config, self.peer, self.first)));
+            reads.post(&work);
+        }
         self.units.push(config, work);
     }
 
@@ -102,14 +111,20 @@ impl engine::Requester for Requester {
         if self.failed.is_some() {
             return false;
         }
-        let is_read = self.queue.is_ready(now);
-        let has_packet = || is_read || !self.replays.is_empty() || self.has_new(&config.parameters);
+        if self.reads.as_ref().is_some_and(|reads| reads.has_output()) {
+            return true;
+        }
+        let is_fetched = self.queue.is_ready(now);
+        let has_packet = || is_fetched || !self.replays.is_empty() || self.has_new(&config.parameters);
         self.probe_due || self.is_urgent(config, now) || self.is_open(config) && has_packet()
     }
 
     fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
         if !self.ready(config, now) {
             return None;
+        }
+        if let Some(packet) = self.reads.as_mut().and_then(|reads| reads.poll_transmit(config)) {
+            return Some(Transmit { packet, work: 0, offset: 0, copy: 0, path: 0, purpose: Purpose::New });
         }
         if std::mem::take(&mut self.probe_due)
             && let Some(probe) = self.probe(config, now)
@@ -132,6 +147,11 @@ impl engine::Requester for Requester {
             return None;
         }
         let seq = self.units.next;
+        if self.units.next_is_read()
+            && let Some(reads) = &mut self.reads
+        {
+            reads.on_request_sent(now);
+        }
         let (unit, _) = self.units.current()?;
         self.units.advance();
         Some(self.data(config, now, Entry { seq, unit }, Purpose::New))
@@ -139,10 +159,9 @@ impl engine::Requester for Requester {
 
     fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<ReadPlacement> {
         match packet {
-            _ if self.failed.is_some() => self.counters.ignored += 1,
-            Packet::Data(data) if data.is_bounced() && data.shape().is_some() => {
-                self.on_returned(config, now, data);
-            }
+            _ if self.failed.is_some() || !packet.is_for_requester() => self.counters.ignored += 1,
+            Packet::Data(data) if data.is_read_data() => return self.on_read_data(config, now, data),
+            Packet::Data(data) if data.shape().is_some() => self.on_returned(config, now, data),
             Packet::Data(_) => self.counters.ignored += 1,
             Packet::Ack(ack) => {
                 if self.on_progress(config, now, &ack.progress, Some(ack.pulls)) {
@@ -173,6 +192,9 @@ impl engine::Requester for Requester {
             return None;
         }
         let mut next = self.queue.next_timeout();
+        if let Some(reads) = &self.reads {
+            next = next.min(reads.give_up_at());
+        }
         if let Some(unit) = self.timed_unit() {
             next = next.min(after(unit.timer_start, self.timeout)).min(self.probe_at(unit.last_activity));
         }
@@ -184,6 +206,9 @@ impl engine::Requester for Requester {
             return None;
         }
         self.queue.advance(&config.parameters.fetch, now);
+        if self.reads.as_ref().is_some_and(|reads| reads.give_up_at() <= now) {
+            return self.give_up_reads();
+        }
         let oldest = *self.timed_unit()?;
         if now < after(oldest.timer_start, self.timeout) {
             if now >= self.probe_at(oldest.last_activity) {
@@ -215,7 +240,11 @@ impl engine::Requester for Requester {
 
     #[inline]
     fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some(id) = self.units.pop_done() {
+        let has_data = || self.reads.as_mut().is_some_and(|reads| reads.take_complete());
+        // What was acknowledged behind a READ that has failed is flushed with it.
+        if self.failed != Some(Status::Flushed)
+            && let Some(id) = self.units.pop_done(has_data)
+        {
             return Some(Completion { id, status: Status::Success });
         }
         let status = self.failed?;
@@ -231,7 +260,8 @@ impl engine::Requester for Requester {
 
     #[inline]
     fn is_idle(&self) -> bool {
-        self.units.oldest().is_none() || self.is_error()
+        let has_reads = || self.reads.as_ref().is_some_and(|reads| !reads.is_idle());
+        self.units.oldest().is_none() && !has_reads() || self.is_error()
     }
 
     #[inline]
@@ -251,10 +281,11 @@ impl engine::Requester for Requester {
     }
 
     /// Packets that arrived, complete or trimmed, or were written off: all packets sent except those in
-    /// flight.
+    /// flight. The data of READs count too.
     #[inline]
     fn acknowledged(&self) -> u64 {
-        self.credit.sent - self.credit.in_flight()
+        let received = self.reads.as_ref().map_or(0, |reads| reads.packets());
+        self.credit.sent - self.credit.in_flight() + received
     }
 
     #[inline]
@@ -288,6 +319,7 @@ impl Requester {
         next < end_seq
             && self.units.started() < parameters.units_max as usize
             && next - self.floor < parameters.tracking.span()
+            && !self.reads.as_ref().is_some_and(|reads| reads.is_full() && self.units.next_is_read())
     }
 
     /// Returns the next packet of a unit that is being resent. Packets of it that were never sent follow as
@@ -381,6 +413,41 @@ impl Requester {
     fn entry(&self, psn: Psn) -> Option<Entry> {
         let seq = widen(self.floor, psn.distance(self.first) as u32)?;
         self.units.owner(seq).map(|unit| Entry { seq, unit })
+    }
+
+    /// Handles data of a READ, complete or trimmed.
+    fn on_read_data(&mut self, config: &Config, now: Time, data: &Data) -> Option<ReadPlacement> {
+        let Some(reads) = &mut self.reads else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        match reads.on_data(config, now, data) {
+            Ok(placement) => placement,
+            Err(status) => {
+                self.fail(status);
+                None
+            }
+        }
+    }
+
+    /// Gives up: the peer, which has the timer of the data, has stopped retransmitting them.
+    fn give_up_reads(&mut self) -> Option<Expiry> {
+        let work = self.reads.as_ref()?.oldest()?;
+        self.counters.timeouts += 1;
+        self.fail(Status::RetryExceeded);
+        let end = self.psn(self.units.next);
+        let (nak_received, dummy, fatal) = (false, false, true);
+        Some(Expiry {
+            oldest: end,
+            resume: end,
+            end,
+            work,
+            op: Op::Read,
+            nak_received,
+            dummy,
+            fatal,
+            path: 0,
+        })
     }
 
     /// Handles the receiver's progress. Returns false if it is impossible.
@@ -565,6 +632,11 @@ impl Requester {
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.credit.in_flight() as u32
+    }
+
+    /// The receiving half for the data of READs.
+    pub fn reads(&self) -> Option<&super::Responder> {
+        self.reads.as_ref().map(|reads| reads.receiver())
     }
 
     /// Counters of trimming transports.

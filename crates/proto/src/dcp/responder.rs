@@ -9,10 +9,11 @@ use super::counters::ReceiverCounters;
 use super::packet::{
     Ack, Data, MissingReport, Packet, PayloadTarget, ReceiverProgress, RecountRequest, UNIT_MASK, widen,
 };
+use super::read_source::ReadSource;
 use super::receive_bitmap::{BitResult, CHUNK_BYTES, ReceiveBitmap};
 use super::receive_units::{ReceiveUnits, RoundStatus, UnitEnd};
 use super::sums::SumsVerdict;
-use crate::engine::{self, Message, Placement, RequestOutcome, ResponderCounters};
+use crate::engine::{self, Expiry, Message, Op, Placement, RequestOutcome, ResponderCounters};
 use crate::rc::inbound::{PacketShape, payload_fits};
 use crate::sr::TrackingCost;
 
@@ -33,6 +34,8 @@ pub struct Responder {
     reports: VecDeque<(u64, Report)>,
     ack_due: bool,
     messages: VecDeque<Message>,
+    /// The sending half for the data of READs; `None` before the first.
+    reads: Option<Box<ReadSource>>,
     progress: ReceiverProgress,
     /// Pulls granted, and in `pulls_owed` pulls owed since the last call of [`Self::take_pulls_owed`].
     pulls: u32,
@@ -76,6 +79,7 @@ impl Responder {
             reports: VecDeque::new(),
             ack_due: false,
             messages: VecDeque::new(),
+            reads: None,
             progress: ReceiverProgress::default(),
             pulls: 0,
             pulls_owed: 0,
@@ -91,8 +95,11 @@ impl engine::Responder for Responder {
     type Config = Config;
     type Packet = Packet;
 
-    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> RequestOutcome {
-        let Packet::Data(data) = packet else { return self.ignore() };
+    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> RequestOutcome {
+        let data = match packet {
+            Packet::Data(data) if !data.is_read_data() => data,
+            _ => return self.on_reader(config, now, packet),
+        };
         let Some(parsed) = self.parse(data) else { return self.ignore() };
         if data.is_trimmed() {
             return self.on_trimmed(config, data, &parsed);
@@ -114,7 +121,14 @@ impl engine::Responder for Responder {
         if ahead >= u64::from(config.parameters.units_max) || parsed.seq - self.units.first >= SPAN_MAX {
             return self.bounce_out_of_range(data);
         }
-        self.on_untrimmed(config, data, &parsed)
+        if parsed.shape.op == Op::Read && !self.keep_read(config, data, &parsed) {
+            return self.bounce_out_of_range(data);
+        }
+        let outcome = self.on_untrimmed(config, data, &parsed);
+        if let Some(reads) = &mut self.reads {
+            reads.start_before(config, now, self.units.expected);
+        }
+        outcome
     }
 
     #[inline]
@@ -127,7 +141,7 @@ impl engine::Responder for Responder {
         self.messages.pop_front()
     }
 
-    fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
+    fn poll_transmit(&mut self, config: &Config) -> Option<Packet> {
         if let Some(header) = self.bounced.pop_front() {
             return Some(Packet::Data(header));
         }
@@ -143,7 +157,7 @@ impl engine::Responder for Responder {
             });
         }
         if !std::mem::take(&mut self.ack_due) {
-            return None;
+            return self.reads.as_mut()?.poll_transmit(config);
         }
         self.counters.acks += 1;
         Some(Packet::Ack(Ack { dest_qp, psn: self.expected(), progress, pulls: self.pulls }))
@@ -151,7 +165,24 @@ impl engine::Responder for Responder {
 
     #[inline]
     fn has_output(&self) -> bool {
-        self.ack_due || !self.bounced.is_empty() || !self.reports.is_empty()
+        self.ack_due || !self.bounced.is_empty() || !self.reports.is_empty() || self.has_read_responses()
+    }
+
+    #[inline]
+    fn has_read_responses(&self) -> bool {
+        self.reads.as_ref().is_some_and(|reads| reads.has_output())
+    }
+
+    /// The timers of the data of READs.
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.reads.as_ref()?.next_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        if let Some(reads) = &mut self.reads {
+            reads.on_timeout(now);
+        }
     }
 
     /// Everything before this number arrived. Without bits, it is the first packet of the oldest incomplete
@@ -181,6 +212,33 @@ impl Responder {
         // Incomplete units have no numbers before the head's first one.
         let is_known = unit < self.units.expected || seq >= self.units.first;
         is_known.then_some(ParsedData { round, shape, unit, seq })
+    }
+
+    /// Handles a packet of a requester that receives the data of a READ: what a responder sends, or a header.
+    fn on_reader(&mut self, config: &Config, now: Time, packet: &Packet) -> RequestOutcome {
+        match &mut self.reads {
+            Some(reads) if !packet.is_for_requester() => {
+                reads.on_packet(config, now, packet);
+                RequestOutcome::Accepted { placement: None, completed: None }
+            }
+            _ => self.ignore(),
+        }
+    }
+
+    /// Keeps the request of a READ until all messages before it are complete. Returns false if there is no room.
+    fn keep_read(&mut self, config: &Config, data: &Data, parsed: &ParsedData) -> bool {
+        let reads = self.reads.get_or_insert_with(|| Box::new(ReadSource::new(self.peer, self.first)));
+        reads.keep(config, parsed.unit, data.read_range())
+    }
+
+    /// Returns the last timeout of the data of READs since the last call.
+    pub fn take_expiry(&mut self) -> Option<Expiry> {
+        self.reads.as_mut()?.take_expiry()
+    }
+
+    /// The sending half for the data of READs.
+    pub fn reads(&self) -> Option<&super::Requester> {
+        self.reads.as_ref().map(|reads| reads.sender())
     }
 
     fn on_untrimmed(&mut self, config: &Config, data: &Data, parsed: &ParsedData) -> RequestOutcome {
@@ -249,13 +307,11 @@ impl Responder {
         self.progress.expected_unit = self.units.expected as u32 & UNIT_MASK;
         if let Some(closed) = closed {
             let msn = self.units.messages as u32 & UNIT_MASK;
-            self.messages.push_back(Message {
-                op: closed.op,
-                len: closed.len,
-                imm: closed.imm,
-                invalidate: None,
-                msn,
-            });
+            let len = match &self.reads {
+                Some(reads) if closed.op == Op::Read => reads.kept_len(self.units.expected - 1),
+                _ => closed.len,
+            };
+            self.messages.push_back(Message { op: closed.op, len, imm: closed.imm, invalidate: None, msn });
         }
     }
 

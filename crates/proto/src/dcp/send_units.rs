@@ -27,8 +27,8 @@ pub(super) struct SendUnits {
     pub(super) messages: u64,
     /// Receive buffers that they use.
     buffers: u32,
-    /// Completed work requests to report.
-    done: VecDeque<u64>,
+    /// Acknowledged work requests to report, and whether they are READs, whose data may be missing.
+    done: VecDeque<(u64, bool)>,
 }
 
 /// Longer messages are divided even with [`Parameters::WHOLE_MESSAGES`](super::Parameters::WHOLE_MESSAGES),
@@ -109,8 +109,9 @@ impl SendUnit {
 impl SendUnits {
     pub(super) fn push(&mut self, config: &Config, work: Work) {
         assert!(work.len <= rc::Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
-        assert!(work.op != Op::Read, "a trimming transport does not support READ");
-        let mut left = config.base.packet_count(work.len);
+        // The request of a READ has no payload; its length is where others have immediate data.
+        let (len, imm) = if work.op == Op::Read { (0, Some(work.len)) } else { (work.len, work.imm) };
+        let mut left = config.base.packet_count(len);
         let mut offset = 0;
         while left > 0 {
             let packets = left.min(config.parameters.unit_packets).min(UNIT_PACKETS_MAX);
@@ -123,9 +124,9 @@ impl SendUnits {
                 replay_next: u64::MAX,
                 packets,
                 offset,
-                len: work.len,
+                len,
                 rkey: work.rkey,
-                imm: work.imm,
+                imm,
                 buffer: self.buffers,
                 op: work.op,
                 round: 0,
@@ -191,7 +192,7 @@ impl SendUnits {
         {
             // Units of a message are adjacent, and all but the first have an offset above zero.
             if self.units.get(1).is_none_or(|next| next.offset == 0) {
-                self.done.push_back(unit.work);
+                self.done.push_back((unit.work, unit.op == Op::Read));
             }
             self.units.pop_front();
             self.acknowledged += 1;
@@ -213,14 +214,26 @@ impl SendUnits {
         (self.acknowledged..).zip(self.units.iter_mut()).take_while(move |(_, unit)| unit.first < next)
     }
 
-    /// Removes the oldest completed work request and returns its identifier.
+    /// Returns whether the next new packet is the request of a READ.
+    pub(super) fn next_is_read(&self) -> bool {
+        self.units.get(self.cursor).is_some_and(|unit| unit.op == Op::Read)
+    }
+
+    /// Removes the oldest acknowledged work request and returns its identifier; a READ only if `has_data`.
     #[inline]
-    pub(super) fn pop_done(&mut self) -> Option<u64> {
-        self.done.pop_front()
+    pub(super) fn pop_done(&mut self, has_data: impl FnOnce() -> bool) -> Option<u64> {
+        let (_, is_read) = *self.done.front()?;
+        if is_read && !has_data() {
+            return None;
+        }
+        self.done.pop_front().map(|(work, _)| work)
     }
 
     /// Removes the oldest work request after a failure and returns its identifier.
     pub(super) fn pop_failed(&mut self) -> Option<u64> {
+        if let Some((work, _)) = self.done.pop_front() {
+            return Some(work);
+        }
         let unit = self.units.pop_front()?;
         while self.units.front().is_some_and(|next| next.offset > 0) {
             self.units.pop_front();

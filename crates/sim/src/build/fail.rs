@@ -4,7 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use wiremend_fabric::Graph;
 use wiremend_scenario::{Fail, Placed, Probability, Scenario};
-use wiremend_units::{LinkId, Span, Time, stream_seed};
+use wiremend_units::{Bytes, LinkId, Span, Time, stream_seed};
 
 use super::buffer::switches;
 use super::{BuildError, topology};
@@ -35,6 +35,7 @@ pub(super) fn place(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Opt
                         reroute: fail.reroute,
                         per_hop: fail.reroute_per_hop,
                     }),
+                    cache: fail.cache.map_or(0, Bytes::get),
                 });
             }
         }

@@ -22,7 +22,12 @@ pub(super) fn windows(transport: &Transport, longest: &LongestPath) -> Windows {
         Window::Unlimited => Windows { most: u32::MAX, first: bdp },
         Window::Paper if adapts_or_has_none => Windows { most: u32::MAX, first: bdp },
         // A READ takes as many numbers as its response has packets: a window would send large ones one by one.
-        Window::Bdp if transport.operation == Operation::Read => Windows { most: u32::MAX, first: bdp },
+        // With DCP the data have a window of their own.
+        Window::Bdp
+            if transport.operation == Operation::Read && transport.recovery.value != Recovery::Dcp =>
+        {
+            Windows { most: u32::MAX, first: bdp }
+        }
         Window::Bdp => Windows { most: longest.filling_packets, first: longest.filling_packets },
         Window::Paper => Windows { most: bdp, first: bdp },
     }

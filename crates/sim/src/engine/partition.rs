@@ -307,6 +307,7 @@ impl Partition {
         match cause {
             LossCause::Corruption => self.ports.on_corrupted(&mut self.lanes, now, lane, id),
             LossCause::Failure { is_response } => self.lanes.discard_failed(now, lane, id, is_response),
+            LossCause::Kept => self.lanes.discard_kept(id),
         }
     }
 
@@ -347,6 +348,19 @@ impl Partition {
             self.events -= 1;
         }
         self.forward_delivered(now);
+        if self.lanes.has_kept() {
+            self.forward_kept(now, switch);
+        }
+    }
+
+    /// Forwards the frames that a switch has kept while a link failed.
+    #[cold]
+    fn forward_kept(&mut self, now: Time, switch: SwitchId) {
+        let node = self.net.graph.switch_node(switch);
+        while let Some((lane, id)) = self.lanes.pop_kept(now, node) {
+            let (_, ingress) = self.lanes.receiver(lane.reverse());
+            self.forward(now, switch, id, ingress);
+        }
     }
 
     /// Forwards the frames that protected links have delivered.

@@ -64,6 +64,11 @@ impl EventSources {
         EventSource(2 * self.lanes + 2 * self.hosts + host.0)
     }
 
+    /// Returns whether a node is a host.
+    pub(crate) fn is_host(self, node: NodeId) -> bool {
+        node.0 < self.hosts
+    }
+
     pub(crate) fn switch_timer(self, switch: SwitchId) -> EventSource {
         EventSource(2 * self.lanes + 3 * self.hosts + switch.0)
     }

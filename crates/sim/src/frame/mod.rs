@@ -79,6 +79,8 @@ pub enum LossCause {
         /// Whether the frame was a response of a connection.
         is_response: bool,
     },
+    /// The link has failed, and the sending port has kept the frame for another path.
+    Kept,
 }
 
 /// Whether switches may trim a frame of an open-loop load.
@@ -258,8 +260,11 @@ impl Frame {
 fn kind_of(packet: &Packet) -> FrameKind {
     match packet {
         Packet::Rc(packet) if packet.opcode == Opcode::ReadRequest => FrameKind::ReadRequest,
-        Packet::Rc(packet) if packet.opcode.is_read_response() => FrameKind::ReadResponse,
+        Packet::Dcp(packet) if packet.opcode() == Opcode::ReadRequest => FrameKind::ReadRequest,
+        packet if packet.is_read_data() => FrameKind::ReadResponse,
         packet if packet.is_nak() => FrameKind::Nak,
+        Packet::Dcp(packet) if packet.is_data() => FrameKind::Data,
+        Packet::Dcp(_) => FrameKind::Ack,
         packet if packet.is_response() => FrameKind::Ack,
         _ => FrameKind::Data,
     }

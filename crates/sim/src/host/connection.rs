@@ -288,6 +288,8 @@ impl Host {
         match self.connections.get_mut(slot as usize) {
             Some(connection) if connection.serial == frame.serial && connection.open => {
                 let is_nak = packet.is_nak();
+                // The header of READ data returns to their sender.
+                self.counters.headers_bounced += u64::from(packet.is_trimmed());
                 if is_nak {
                     let copied = frame.is_replica();
                     self.counters.naks += u64::from(!copied);

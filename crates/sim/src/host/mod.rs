@@ -255,7 +255,9 @@ impl Host {
     #[inline(never)]
     fn on_other_packet(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
         match packet {
-            Packet::Dcp(dcp::Packet::Data(data)) if data.is_bounced() => self.on_returned(cx, frame, packet),
+            Packet::Dcp(dcp::Packet::Data(data)) if data.is_bounced() && !data.is_read_data() => {
+                self.on_returned(cx, frame, packet);
+            }
             _ if packet.is_response() => self.on_response(cx, frame, packet),
             _ => self.on_request(cx, frame, packet),
         }

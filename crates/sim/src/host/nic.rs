@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::{AckFeedback, Feedback, SentPacket};
 use wiremend_proto::dcp::PullQueue;
-use wiremend_proto::engine::{Purpose, StateKind, StateVisitor};
+use wiremend_proto::engine::{Expiry, Op, Purpose, StateKind, StateVisitor};
 use wiremend_proto::{Packet, rc};
 use wiremend_units::{Bytes, HostId, LaneId, Psn, Time};
 use wiremend_wire::{Ecn, Opcode};
@@ -443,7 +444,7 @@ impl Host {
             bounces: 0,
             has_header: false,
             ports: connection.path.next(cx.net, key, is_ready),
-            trimmed: false,
+            trimmed: transport.trimmable && transmit.packet.is_trimmed(),
         };
         if is_ready {
             self.nic.rings[index].ready.push_back(SenderId::requester(slot));
@@ -465,7 +466,22 @@ impl Host {
         } else {
             connection.queued = false;
         }
+        if transport.trimmable && transport.op == Op::Read {
+            // The data have a timer here.
+            if let Some(expiry) = connection.responder.take_expiry() {
+                self.on_read_timeout(cx, slot, &expiry);
+            }
+            self.arm_ack_timer(cx, slot);
+        }
         frame
+    }
+
+    /// Handles a timeout of the data of a READ.
+    #[cold]
+    fn on_read_timeout(&mut self, cx: &mut Context<'_>, slot: u32, expiry: &Expiry) {
+        self.counters.timeouts.add(TimeoutCause::Other);
+        let connection = self.responders.get_mut(slot);
+        cx.lanes.recorder.on_timer(cx.now, connection.peer, connection.serial, expiry);
     }
 
     /// Sends one frame of an open-loop load.
@@ -504,8 +520,8 @@ pub(super) fn response_frame(
 ) -> Frame {
     let key = FlowKey { src: from, dst: connection.peer, entropy: connection.entropy ^ path };
     let (copy, ecn) = match &packet {
-        Packet::Rc(packet) if packet.opcode.is_read_response() => {
-            (copy_of_response(connection, packet.psn), Ecn::Ect0)
+        packet if packet.is_read_data() && !packet.is_trimmed() => {
+            (copy_of_response(connection, packet.psn()), Ecn::Ect0)
         }
         _ => (0, Ecn::NotEct),
     };

@@ -341,6 +341,11 @@ impl ResponderEngine {
         each!(self, half => half.on_timeout(now));
     }
 
+    /// Returns a timeout of the data of a READ, if the responder has their timer.
+    pub(super) fn take_expiry(&mut self) -> Option<Expiry> {
+        if let Self::Trimming(half) = self { half.take_expiry() } else { None }
+    }
+
     /// Returns whether all bytes of a segment have been received.
     pub(super) fn has_received(&self, segment: &tcp::Segment) -> bool {
         if let Self::Tcp(half) = self { half.has_received(segment) } else { false }

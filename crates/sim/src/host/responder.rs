@@ -219,7 +219,8 @@ impl Host {
         }
         if packet.is_trimmed() {
             self.counters.headers_bounced += u64::from(outcome == RequestOutcome::Gap { nak: true });
-        } else {
+            self.counters.headers_returned += u64::from(packet.is_read_data());
+        } else if !matches!(packet, Packet::Dcp(packet) if !packet.is_data()) {
             connection.class = frame.class();
         }
         cx.lanes.recorder.on_request(cx.now, frame, &outcome, connection.responder.expected());
@@ -236,6 +237,9 @@ impl Host {
         let owed = self.responders.get_mut(slot).responder.take_pulls_owed();
         if owed > 0 {
             self.queue_pulls(cx, slot, owed);
+        }
+        if transport.trimmable && transport.op == Op::Read {
+            self.arm_ack_timer(cx, slot);
         }
         let connection = self.responders.get_mut(slot);
         if connection.responder.has_output() {

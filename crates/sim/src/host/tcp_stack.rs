@@ -50,8 +50,8 @@ impl Host {
         }
     }
 
-    /// Schedules the timer of a delayed acknowledgement.
-    fn arm_ack_timer(&mut self, cx: &mut Context<'_>, slot: u32) {
+    /// Schedules the timer of a responder: of a delayed acknowledgement, or of the data of a READ.
+    pub(super) fn arm_ack_timer(&mut self, cx: &mut Context<'_>, slot: u32) {
         let connection = self.responders.get_mut(slot);
         if let Some(due) = connection.responder.next_timeout()
             && due < connection.timer_at
@@ -62,7 +62,7 @@ impl Host {
         }
     }
 
-    /// Handles the timer of a delayed acknowledgement. It may be stale.
+    /// Handles the timer of a responder. It may be stale.
     pub(super) fn on_ack_timer(&mut self, cx: &mut Context<'_>, due: Time, slot: u32) {
         let connection = self.responders.get_mut(slot);
         if connection.timer_at != due {
@@ -72,8 +72,13 @@ impl Host {
         connection.responder.on_timeout(cx.now);
         if connection.responder.has_output() && !connection.queued {
             connection.queued = true;
-            let class = connection.class;
-            self.nic.ring(class).acks.push_back(slot);
+            let (class, has_data) = (connection.class, connection.responder.has_read_responses());
+            let ring = self.nic.ring(class);
+            if has_data {
+                ring.ready.push_back(SenderId::responder(slot));
+            } else {
+                ring.acks.push_back(slot);
+            }
             self.try_send(cx);
         }
         self.arm_ack_timer(cx, slot);

@@ -7,6 +7,7 @@
 
 mod exchange;
 mod failures;
+mod kept_frames;
 mod repeat_state;
 
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
+pub(crate) use self::kept_frames::KeptCounters;
+use self::kept_frames::KeptFrames;
 use super::{Intake, LaneRing, Outbox, PoolRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
 use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader};
@@ -51,6 +54,8 @@ pub(crate) struct Lanes {
     failures: Option<Arc<Failures>>,
     /// By lane: frames lost because the link had failed. Empty without failures.
     failed: Vec<u64>,
+    /// Frames that ports keep for other paths, and how many they have sent.
+    kept: KeptFrames,
     /// Such frames of connections since the last collection.
     pub(crate) failed_frames: Vec<FailedFrame>,
     /// Number of frames whose fate the impairments of a lane decided one by one.
@@ -114,6 +119,7 @@ impl Lanes {
             impairments: (0..lanes).map(|_| None).collect(),
             failures: None,
             failed: Vec::new(),
+            kept: KeptFrames::default(),
             failed_frames: Vec::new(),
             draws: 0,
             sent_bytes: Vec::new(),
@@ -400,7 +406,10 @@ impl Lanes {
                 feedback.on_departure(start, Bytes::new(*sent));
             }
         }
-        let lost = self.loss(start, lane, at, id);
+        let mut lost = self.loss(start, lane, at, id);
+        if matches!(lost, Some(LossCause::Failure { .. })) && self.keep_failed(start, lane, at, id) {
+            lost = Some(LossCause::Kept);
+        }
         let (port, frame) = (&self.ports[lane.index()], self.frames.get(id));
         if port.flags.has(WireFlags::RECORDED) {
             let header = frame.has_header.then(|| self.headers.get(id));

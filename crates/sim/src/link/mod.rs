@@ -7,7 +7,7 @@ mod port;
 mod ring;
 
 pub use lanes::LaneCounters;
-pub(crate) use lanes::Lanes;
+pub(crate) use lanes::{KeptCounters, Lanes};
 pub(crate) use outbox::Outbox;
 pub(crate) use port::{Intake, Port, WireFlags};
 pub(crate) use ring::{LaneRing, PoolRing, RingPool};

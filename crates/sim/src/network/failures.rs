@@ -33,6 +33,8 @@ pub(crate) struct Outages {
     pub(crate) gray: Option<GrayFlows>,
     /// When routing reacts; `None`: never.
     pub(crate) reaction: Option<Reaction>,
+    /// Bytes that a port keeps until then.
+    pub(crate) cache: u64,
 }
 
 /// A share of flows, chosen by a hash.
@@ -130,6 +132,18 @@ impl Failures {
         self.outages[link.index()].iter().any(|outages| {
             let is_down = outages.next(start).is_some_and(|(from, _)| from < arrive);
             is_down && outages.gray.is_none_or(|flows| key.is_some_and(|key| flows.has(key)))
+        })
+    }
+
+    /// Returns when a port may send a frame over another path that is lost between `start` and `arrive`, and the bytes that
+    /// it keeps until then; `None` if it keeps nothing.
+    pub(crate) fn resend(&self, link: LinkId, start: Time, arrive: Time) -> Option<(Time, u64)> {
+        self.outages[link.index()].iter().filter(|outages| outages.cache > 0).find_map(|outages| {
+            let (from, until) = outages.next(start).filter(|(from, _)| *from < arrive)?;
+            let Reaction { detect, reroute, .. } = outages.reaction?;
+            let is_detected = until.since(from) >= detect;
+            let at = from.saturating_add(detect).saturating_add(reroute).max(start);
+            is_detected.then_some((at, outages.cache))
         })
     }
 
@@ -240,7 +254,23 @@ mod tests {
                 reroute: Span::from_us(1),
                 per_hop: Span::ZERO,
             }),
+            cache: 0,
         }
+    }
+
+    #[test]
+    fn lost_frames_are_sent_again_when_routing_has_reacted() {
+        let cable = Cable { rate: Rate::gbps(100), delay: Span::from_us(1) };
+        let graph = Topology::Pair.build(Cables { host: cable, switch: cable }).expect("a pair is a network");
+        let resend = |cache| {
+            let all = vec![vec![Outages { cache, ..outages(&[(10, 20), (30, 33)], 5) }], Vec::new()];
+            let failures = Failures::new(&graph, all);
+            [(1, 10), (9, 11), (12, 13), (19, 22), (31, 32)]
+                .map(|(start, arrive)| failures.resend(LinkId(0), at_us(start), at_us(arrive)))
+        };
+        let at = |us| Some((at_us(us), 9));
+        assert_eq!(resend(9), [None, at(16), at(16), at(19), None], "the second failure is not detected");
+        assert_eq!(resend(0), [None; 5]);
     }
 
     #[test]

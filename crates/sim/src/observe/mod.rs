@@ -145,7 +145,7 @@ impl Recorder {
             let fate = match lost {
                 None => Fate::Pass,
                 Some(LossCause::Corruption) => Fate::Corrupt,
-                Some(LossCause::Failure { .. }) => Fate::Failed,
+                Some(LossCause::Failure { .. } | LossCause::Kept) => Fate::Failed,
             };
             let (packet, wire) = (describe_frame(frame), done.since(start));
             let sent = TraceEvent::Sent { packet, to, arrive, wire, busy_since, fate };
@@ -361,6 +361,8 @@ fn describe(frame: &Frame, packet: &Packet) -> TracePacket {
         _ if packet.is_dummy() => PacketKind::Dummy,
         Packet::Rc(packet) if packet.aeth().is_some() && packet.payload_len == 0 => PacketKind::Ack,
         Packet::Rc(_) => PacketKind::Data,
+        Packet::Dcp(packet) if packet.is_data() => PacketKind::Data,
+        Packet::Dcp(_) => PacketKind::Ack,
         _ if packet.is_response() => PacketKind::Ack,
         _ => PacketKind::Data,
     };

@@ -193,3 +193,38 @@ fn the_time_lost_on_a_failed_link_is_a_timer_in_the_breakdown() {
         wiremend_measure::TraceEvent::Sent { fate: wiremend_measure::Fate::Failed, .. }
     )));
 }
+
+/// SQR: what a failed link loses until routing avoids it goes over the other spine.
+#[test]
+fn a_port_with_a_cache_sends_lost_frames_over_another_path() {
+    let fail = "[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndetect = '20us'\nreroute = '10us'\n";
+    let of = |more: &str| {
+        let (results, rows) = with_failures(&format!("{fail}{more}"));
+        assert_eq!(finished(&rows), 400, "{more}");
+        (results.counters.failures, rows.iter().map(|row| row.timeouts).sum::<u32>())
+    };
+    let (without, timeouts) = of("");
+    assert!(without.lost_frames > 0 && without.rerouted == 0 && timeouts > 0, "{without:?}");
+    let (with, timeouts) = of("cache = '1MB'\n");
+    assert!((with.lost_frames, timeouts) == (0, 0) && with.rerouted > 0, "{with:?} {timeouts}");
+    let (small, _) = of("cache = '10kB'\n");
+    assert!(small.lost_frames > 0 && small.rerouted > 0, "{small:?}");
+}
+
+#[test]
+fn kept_frames_are_the_same_on_any_number_of_threads_and_none_is_lost_or_doubled() {
+    let fail = "[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndetect = '20us'\nreroute = '10us'\ncache = '50kB'\n";
+    for end in ["50500ns", "60us", "81us", "900ms"] {
+        let text = format!("{FABRIC}{TRAFFIC}{fail}").replace("900ms", end);
+        let [one, two] = [1, 2].map(|threads| {
+            let options = Options { threads, ..Options::new(1) };
+            let (results, _) = run_with(&text, &options);
+            let sum = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+            let gone = results.counters.failures.lost_frames + results.counters.dropped_frames.lost();
+            let there = sum(|host| host.rx_frames) + gone + results.in_flight;
+            assert_eq!(sum(|host| host.tx_frames), there, "{end}, {threads} threads");
+            results.collector.digest()
+        });
+        assert_eq!(one, two, "{end}");
+    }
+}

@@ -10,6 +10,7 @@ mod failures;
 mod far_apart;
 mod goodput;
 mod operations;
+mod reads;
 mod recovery;
 mod requirements;
 mod scheme;
@@ -39,6 +40,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     failures::CLAIM,
     victims::CLAIM,
     decoupled::CLAIM,
+    reads::CLAIM,
     corruption::CLAIM,
 ];
 

@@ -9,6 +9,7 @@
 
 use crate::prelude::*;
 
+mod avoided;
 mod backpressure;
 mod both_directions;
 mod buffers;
@@ -32,11 +33,14 @@ mod multi_packet;
 mod occupancy;
 mod pauses;
 mod recirculation;
+mod redundant;
 mod reordering;
+mod rerouted;
 mod selective;
 mod shared_loopback;
 mod short_flows;
 mod single_packet;
+mod slower;
 mod speed;
 mod stream;
 mod table_two;
@@ -81,5 +85,6 @@ pub(super) const FURTHER_CLAIMS: &[Claim] = &[
     timer::CLAIM,
     fallback::CLAIM,
 ];
-pub(super) const BASELINE_CLAIMS: &[Claim] = &[delay_based::CLAIM];
+pub(super) const BASELINE_CLAIMS: &[Claim] =
+    &[delay_based::CLAIM, avoided::CLAIM, slower::CLAIM, redundant::CLAIM, rerouted::CLAIM];
 pub(super) const OWN_CLAIMS: &[Claim] = &[selective::CLAIM, reordering::CLAIM, pauses::CLAIM];

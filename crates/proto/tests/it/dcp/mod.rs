@@ -4,6 +4,7 @@ mod corruption;
 mod ndp_and_cp;
 mod outage;
 mod paced;
+mod reads;
 mod swarm;
 mod tracking;
 mod trimming;
