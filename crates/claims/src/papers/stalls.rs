@@ -32,7 +32,10 @@ const REMEDIES: Claim = Claim {
             retransmissions cause",
     method: "As W7, with wiremend peer as the requester and soft-RoCE of the kernel as the responder for dummies and \
              copied retransmissions, and the reverse for copied NAKs. 1000 messages for each mix of losses (quick: \
-             200)",
+             200). With and without NAK copies 16 times as many, of eight queue pairs that wait at the same time: a \
+             message takes 51 ms more or less than the mean (standard deviation), so that the ratio of two means of \
+             32 000 messages has a standard error of 1.3 %, and the sign of a difference of 2.1 % is right in 95 % of \
+             such measurements. With 2000 messages the standard error was 5 %",
     note: "Remedies change the requester or the responder of wiremend peer; the other end is an unmodified kernel. \
            The simulator has both ends with the profile soft-roce. Behind a READ the dummy is an empty READ. One \
            message in a hundred loses a packet and its NAK: a copy of each NAK changes the mean of all messages by \
@@ -249,11 +252,13 @@ fn show(judgement: &mut Judgement, table: &StallTable) {
             [times.count.to_string(), median, format!("{:.1}", times.p90_ms), format!("{:.1}", times.mean_ms)]
         });
         let name = [format!("{}: {lost}", row.set_up)];
-        name.into_iter().chain(kernel).chain(simulator).chain([shown(ratio(row))]).collect()
+        let [with_kernel, simulated] = row.double_waits;
+        let last = [shown(ratio(row)), format!("{with_kernel}, {simulated}")];
+        name.into_iter().chain(kernel).chain(simulator).chain(last).collect()
     };
     judgement.table(
         "lost | kernel: messages | median in ms (95 % interval) | p90 | mean | simulator: messages | median | p90 | \
-         mean | ratio of medians",
+         mean | ratio of medians | waits of two timers",
         table.rows.iter().map(row).collect(),
     );
 }
