@@ -37,9 +37,12 @@ const REMEDIES: Claim = Claim {
              32 000 messages has a standard error of 1.3 %, and the sign of a difference of 2.1 % is right in 95 % of \
              such measurements. With 2000 messages the standard error was 5 %",
     note: "Remedies change the requester or the responder of wiremend peer; the other end is an unmodified kernel. \
-           The simulator has both ends with the profile soft-roce. Behind a READ the dummy is an empty READ. One \
-           message in a hundred loses a packet and its NAK: a copy of each NAK changes the mean of all messages by \
-           3 % in the simulator, less than the standard error of about 4 % of 1998 messages with the kernel",
+           The simulator has both ends with the profile soft-roce. Behind a READ the dummy is an empty READ. NAK \
+           copies cost the kernel waits of two timers, which neither the simulator nor a kernel without copies has: a \
+           copy that arrives while the kernel still sends stays in its queue; if the resend is lost, the timer takes \
+           the copy, does nothing else, and starts again. One message in a hundred waits so on an idle machine, which \
+           takes back about two fifths of what the copies save, and more where the guest is slower: then copies may \
+           cost more than they save",
     judge: judge_remedies,
     ..Claim::FORM
 };
