@@ -27,7 +27,7 @@ pub(super) const CLAIM: Claim = Claim {
            headroom leaves it, which is enough at α = 1/16; at 1/4 only 3.5 of the 12 MB would do. By hand: one \
            host that sends, or hosts at both switches, changes the time by less than 1 %; frames of 256 to 9000 \
            bytes by less than 12 %. The pairs that are not in order are those at the highest rates: buffers are \
-           full before any TTL, or more than two, have ended, so that the TTL has no effect",
+           full before any TTL, or only a few, have ended, so that the TTL has no effect",
     judge,
     ..Claim::FORM
 };
