@@ -139,7 +139,7 @@ impl ReadSink {
 
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.posted.is_empty() && !self.receiver.has_output()
+        self.oldest().is_none() && !self.receiver.has_output()
     }
 
     /// Packets of data that arrived.
