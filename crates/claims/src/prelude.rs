@@ -8,4 +8,4 @@ pub(crate) use crate::completion::{distribution, exact_ns, quantile_ns, share_ab
 pub(crate) use crate::ledger::number::{
     Number, Share, Test, ascending, bytes, count, fraction, number, rate_bps, share, shown, time_ns,
 };
-pub(crate) use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+pub(crate) use crate::ledger::{Claim, Effort, Judgement, Outcome, Printed, Results, Run};

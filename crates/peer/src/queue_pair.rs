@@ -75,6 +75,10 @@ pub struct PairCounters {
     pub requester: RequesterCounters,
     /// Counters of the responder.
     pub responder: ResponderCounters,
+    /// Own messages that have completed, and messages of the peer.
+    pub messages: u64,
+    /// Payload of all messages that was acknowledged, received, or sent as the answer to a READ.
+    pub bytes: u64,
     /// Copies of NAKs and of retransmissions.
     pub copies: u64,
     /// Congestion notifications received.

@@ -23,4 +23,9 @@ pub use claim::{Claim, Effort};
 pub use results::Results;
 pub use schedule::Schedule;
 pub use store::Store;
-pub(crate) use {flow_groups::Group, judgement::Judgement, outcome::Outcome, run::Run};
+pub(crate) use {
+    flow_groups::Group,
+    judgement::{Judgement, Printed},
+    outcome::Outcome,
+    run::Run,
+};

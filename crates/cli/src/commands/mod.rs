@@ -15,6 +15,7 @@ mod man;
 mod model;
 mod monitor;
 mod peer;
+mod peer_live;
 mod peer_probe;
 mod phy;
 mod relay;

@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, IsTerminal, stderr};
+use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
 use wiremend_peer::host::{FaultRules, HostSettings, LocalInterface, PeerError};
@@ -25,6 +23,7 @@ use wiremend_sim::apply_profile;
 use wiremend_units::{Bytes, Psn, Span};
 use wiremend_wire::{Ecn, TrafficClass};
 
+use super::peer_live::{self, LiveTable};
 use super::peer_probe;
 use crate::args::peer::{Peer, PeerClient, PeerCommand, PeerCommon, PeerPing, PeerServe, PingWith, ServeFor};
 use crate::failure::{Answer, Failure};
@@ -129,10 +128,12 @@ fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
     };
     let mut ask = ask_by_hand;
     let set_up = if common.by_hand { SetUp::ByHand(&mut ask) } else { SetUp::Tcp };
-    let mut shown = Shown::start();
-    let outcome =
-        run_client(client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
-    shown.end();
+    let all = iterations * pairs as u64;
+    let mut table = LiveTable::start();
+    let outcome = run_client(client, set_up, &mut |live| {
+        table.update(|| format!("{} of {} messages", human::count(live.done), human::count(all)), Some(live));
+    });
+    table.end();
     let outcome = outcome.map_err(failure)?;
     if json {
         let text = serde_json::to_string_pretty(&Summary::new(&outcome)).expect("plain values");
@@ -186,7 +187,7 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
     if args.common.by_hand {
         server.connect_by_hand(&mut ask_by_hand).map_err(failure)?;
     }
-    let mut shown = Shown::start();
+    let mut table = LiveTable::start();
     let ended = loop {
         if server.is_finished() {
             break Ok(());
@@ -194,11 +195,12 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         if let Err(error) = server.turn() {
             break Err(error);
         }
-        shown.update(|| described(&server.status()));
+        table.update(|| described(&server.status()), server.live().as_ref());
     };
-    shown.end();
+    table.end();
     server.finish().map_err(failure)?;
-    terminal::print(&format!("{}\n", described(&server.status())))?;
+    let causes = peer_live::causes_line(server.causes());
+    terminal::print(&format!("{}\n{causes}", described(&server.status())))?;
     match ended {
         // A server without an end is stopped by a signal.
         Ok(()) | Err(PeerError::Stopped) => {
@@ -346,40 +348,6 @@ pub(super) fn failure(error: PeerError) -> Failure {
     }
 }
 
-/// A line on stderr that changes while a test runs, on a terminal only.
-pub(super) struct Shown {
-    bar: Option<ProgressBar>,
-    updated: Instant,
-}
-
-const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
-
-impl Shown {
-    pub(super) fn start() -> Self {
-        let bar = stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{elapsed}  {msg}").expect("the template is right");
-            ProgressBar::new_spinner().with_style(style)
-        });
-        Self { bar, updated: Instant::now() }
-    }
-
-    pub(super) fn update(&mut self, text: impl FnOnce() -> String) {
-        if let Some(bar) = &self.bar
-            && self.updated.elapsed() > UPDATE_INTERVAL
-        {
-            self.updated = Instant::now();
-            bar.set_message(text());
-            bar.tick();
-        }
-    }
-
-    pub(super) fn end(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 /// The numbers of a test.
 #[derive(Debug, Serialize)]
 struct Summary {
@@ -500,8 +468,8 @@ fn rendered(outcome: &Outcome) -> String {
             summary.kernel_drops
         );
     }
-    for (cause, (count, longest)) in outcome.causes() {
-        let longest = time(longest.as_ns());
+    for (cause, count) in &outcome.causes {
+        let longest = time(outcome.longest(*cause).as_ns());
         let _ =
             writeln!(text, "Timeouts by cause: {cause}: {count}, after at most {longest} without progress.");
     }

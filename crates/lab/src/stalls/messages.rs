@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use wiremend_report::lab::Lost;
-use wiremend_units::Psn;
+use wiremend_units::{Psn, QpNum};
 use wiremend_wire::pcap::Reader;
 use wiremend_wire::{Opcode, ReceivedFrame, RoceFrame, Syndrome};
 
@@ -22,7 +22,12 @@ pub(super) struct Message {
     /// From its first packet to that of the next message.
     pub(super) took_ms: f64,
     pub(super) lost: Lost,
+    /// Waits of two timers without a frame between them.
+    pub(super) double_waits: u32,
 }
+
+/// One and a half times the timeout.
+const DOUBLE_WAIT_NS: u64 = 100_000_000;
 
 /// A lost frame, with the number of its packet in the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,16 +40,20 @@ enum LostFrame {
     Dummy,
 }
 
-/// The message in flight.
+/// The message that a queue pair has in flight.
 struct Open {
+    /// Destination of the requests.
+    pair: QpNum,
     psn: Psn,
     start_ns: u64,
+    last_ns: u64,
     lost: Vec<LostFrame>,
+    double_waits: u32,
 }
 
-/// Reads a capture in which lost frames have comments. The last message has no end and is left out.
+/// Reads a capture in which lost frames have comments. The last message of a queue pair has no end and is left out.
 pub(super) fn read(path: &Path) -> Result<Vec<Message>, Error> {
-    let (mut messages, mut open) = (Vec::new(), None);
+    let (mut messages, mut open) = (Vec::new(), Vec::new());
     read_frames(path, |time_ns, received, is_lost| {
         messages.extend(on_frame(&mut open, time_ns, received, is_lost));
     })?;
@@ -70,27 +79,47 @@ pub(super) fn read_frames(
 
 /// Takes the next frame. Returns the message that has ended by it.
 fn on_frame(
-    open: &mut Option<Open>,
+    pairs: &mut Vec<Open>,
     time_ns: u64,
     received: &ReceivedFrame<'_>,
     is_lost: bool,
 ) -> Option<Message> {
-    let (psn, opcode) = (received.frame.bth.psn, received.frame.bth.opcode);
-    let whole = received.frame.extension.reth().is_some_and(|reth| reth.dma_len == BYTES);
-    let is_next =
-        open.as_ref().is_none_or(|open| (PACKETS..PACKETS + DUMMIES_MAX).contains(&psn.distance(open.psn)));
+    let (pair, psn, opcode) = (received.frame.bth.dest_qp, received.frame.bth.psn, received.frame.bth.opcode);
+    let is_whole = received.frame.extension.reth().is_some_and(|reth| reth.dma_len == BYTES);
+    let of_pair = pairs.iter().position(|open| open.pair == pair);
     let mut ended = None;
-    if whole && is_next && matches!(opcode, Opcode::WriteFirst | Opcode::ReadRequest) {
-        let next = Open { psn, start_ns: time_ns, lost: Vec::new() };
-        ended = open.replace(next).map(|before| Message {
-            took_ms: time_ns.saturating_sub(before.start_ns) as f64 / 1e6,
-            lost: classify(&before.lost),
-        });
+    if is_whole && matches!(opcode, Opcode::WriteFirst | Opcode::ReadRequest) {
+        let new = Open { pair, psn, start_ns: time_ns, last_ns: time_ns, lost: Vec::new(), double_waits: 0 };
+        match of_pair.map(|at| &mut pairs[at]) {
+            None => pairs.push(new),
+            Some(open) if (PACKETS..PACKETS + DUMMIES_MAX).contains(&psn.distance(open.psn)) => {
+                open.await_frame(time_ns);
+                ended = Some(std::mem::replace(open, new).end(time_ns));
+            }
+            Some(_) => {}
+        }
     }
-    if let Some(open) = open.as_mut().filter(|_| is_lost) {
-        open.lost.push(lost_frame(received, psn.distance(open.psn)));
+    // Answers name the other queue pair, but have the sequence numbers of the message.
+    let is_part = |open: &&mut Open| (-PACKETS..PACKETS + DUMMIES_MAX).contains(&psn.distance(open.psn));
+    if let Some(open) = pairs.iter_mut().find(is_part) {
+        open.await_frame(time_ns);
+        if is_lost {
+            open.lost.push(lost_frame(received, psn.distance(open.psn)));
+        }
     }
     ended
+}
+
+impl Open {
+    fn await_frame(&mut self, time_ns: u64) {
+        self.double_waits += u32::from(time_ns.saturating_sub(self.last_ns) > DOUBLE_WAIT_NS);
+        self.last_ns = time_ns;
+    }
+
+    fn end(self, time_ns: u64) -> Message {
+        let took_ms = time_ns.saturating_sub(self.start_ns) as f64 / 1e6;
+        Message { took_ms, lost: classify(&self.lost), double_waits: self.double_waits }
+    }
 }
 
 fn lost_frame(received: &ReceivedFrame<'_>, number: i32) -> LostFrame {

@@ -1,6 +1,6 @@
 //! How long messages take that lose packets: soft-RoCE of a kernel in a guest, and the simulator with its profile.
 //!
-//! One message is in flight at a time. Both directions lose frames at random, and a capture shows what each message
+//! Each queue pair has one message in flight at a time. Both directions lose frames at random, and a capture shows what each message
 //! lost. The simulator runs the same with the same share of losses, and its captures are read in the same way.
 
 mod messages;
@@ -149,6 +149,10 @@ fn row(set_up: &SetUp, lost: Option<Lost>, kernel: &[Message], simulated: &[Mess
         let of = messages.iter().filter(|message| lost.is_none_or(|lost| message.lost == lost));
         MessageTimes::new(of.map(|message| message.took_ms).collect())
     };
+    let double_waits = [kernel, simulated].map(|messages| {
+        let of = messages.iter().filter(|message| lost.is_none_or(|lost| message.lost == lost));
+        of.map(|message| u64::from(message.double_waits)).sum()
+    });
     let (kernel, simulator) = (times(kernel)?, times(simulated)?);
-    Some(StallRow { set_up: set_up.name.to_owned(), lost, kernel, simulator })
+    Some(StallRow { set_up: set_up.name.to_owned(), lost, kernel, simulator, double_waits })
 }

@@ -43,6 +43,8 @@ pub(super) struct SetUp {
     mixes: &'static [Mix],
     /// Messages as a multiple of those asked for: rare losses need more.
     pub(super) scale: u32,
+    /// Queue pairs of the kernel. Each has one message in flight, and all messages.
+    pub(super) pairs: u32,
 }
 
 /// Shares of the frames that each direction loses: requests of the requester, and answers.
@@ -55,7 +57,13 @@ pub(super) struct Mix {
 const fn set_up(name: &'static str, requester: Requester, operation: Operation, remedies: [u8; 3]) -> SetUp {
     let [dummies, nak_copies, resend_copies] = remedies;
     let mixes = if matches!(operation, Operation::Read) { READS } else { WRITES };
-    SetUp { name, requester, operation, dummies, nak_copies, resend_copies, mixes, scale: 1 }
+    SetUp { name, requester, operation, dummies, nak_copies, resend_copies, mixes, scale: 1, pairs: 1 }
+}
+
+/// Most messages lose no NAK, so that only many show what its copy changes: several queue pairs wait at the same time.
+const fn nak_copies(name: &'static str, copies: u8) -> SetUp {
+    let set_up = set_up(name, Requester::Kernel, Operation::Write, [0, copies, 0]);
+    SetUp { scale: 2, pairs: 8, ..set_up }
 }
 
 /// The kernel is the server, which writes first. NAKs come from the kernel only, so there is nothing to copy.
@@ -74,8 +82,8 @@ const CAUSES: &[SetUp] = &[
     set_up("kernel reads", Requester::Kernel, Operation::Read, [0, 0, 0]),
 ];
 const REMEDIES: &[SetUp] = &[
-    set_up("kernel writes", Requester::Kernel, Operation::Write, [0, 0, 0]),
-    set_up("kernel writes, 1 NAK copy", Requester::Kernel, Operation::Write, [0, 1, 0]),
+    nak_copies("kernel writes", 0),
+    nak_copies("kernel writes, 1 NAK copy", 1),
     set_up("peer writes", Requester::Peer, Operation::Write, [0, 0, 0]),
     set_up("peer writes, 1 dummy", Requester::Peer, Operation::Write, [1, 0, 0]),
     set_up("peer writes, 1 dummy, 1 resend copy", Requester::Peer, Operation::Write, [1, 0, 1]),
@@ -154,7 +162,7 @@ impl SetUp {
         }
     }
 
-    /// The command in the guest: one message in flight, the default timeout of 67 ms.
+    /// The command in the guest: one message of each queue pair in flight, the default timeout of 67 ms.
     pub(super) fn perftest(&self, messages: u32) -> String {
         if self.is_ping_pong() {
             return format!(
@@ -162,7 +170,8 @@ impl SetUp {
                 super::ping_pong::BYTES
             );
         }
-        format!("ib_{}_bw -d rxe0 -x 1 -m 1024 -F -s {BYTES} -n {messages} -t 1", self.verb())
+        let Self { pairs, .. } = self;
+        format!("ib_{}_bw -d rxe0 -x 1 -m 1024 -F -s {BYTES} -n {messages} -t 1 -q {pairs}", self.verb())
     }
 
     /// The command at this end, if the guest is the server.

@@ -102,15 +102,18 @@ impl Endpoint {
         let Some(pair) = self.slots[slot].as_deref_mut() else { return };
         let naks = pair.qp.requester.counters().naks;
         let placement = pair.qp.requester.on_packet(&pair.config, now, packet);
+        let mut received = 0;
         if let Some(posted) = placement.and_then(|placement| pair.work(placement.work))
             && let Some(placement) = placement
         {
             let place = self.regions.local_mut(posted.local, placement.offset, placement.len);
+            received = u64::from(placement.len);
             match packet.original() {
                 Some(original) => place.copy_from_slice(&original.to_ne_bytes()),
                 None => place.copy_from_slice(payload),
             }
         }
+        pair.counters.bytes += received;
         if pair.qp.requester.counters().naks > naks {
             pair.asked_for = Some(packet.psn);
         }
@@ -132,6 +135,7 @@ impl Endpoint {
                     pair.write_key = reth.remote_key;
                 }
                 if let Some(placement) = placement {
+                    pair.counters.bytes += u64::from(placement.len);
                     store(pair, &mut self.regions, packet, placement.addr, placement.offset, frame.payload);
                 }
                 if let Some(message) = completed {
@@ -152,6 +156,7 @@ impl Endpoint {
     /// Handles a complete message.
     fn on_message(&mut self, slot: usize, packet: &Packet, message: &Message, extension: &Extension) {
         let Some(pair) = self.slots[slot].as_deref_mut() else { return };
+        pair.counters.messages += 1;
         if let (Extension::AtomicEth(atomic), Some(target)) = (extension, packet.target()) {
             let operands = [atomic.swap_or_add, atomic.compare];
             let memory = self.regions.remote(target.remote_key, target.address, Op::ATOMIC_LEN, Access::NONE);

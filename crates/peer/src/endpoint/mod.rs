@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use wiremend_proto::cc::Dcqcn;
 use wiremend_proto::cc::dcqcn::{CnpLimiter, Parameters};
-use wiremend_proto::engine::{Requester as _, Work};
+use wiremend_proto::engine::{Requester as _, Status, Work};
 use wiremend_proto::rc::{Config, Qp};
 use wiremend_units::{Psn, QpNum, Rate, Time};
 
@@ -292,6 +292,11 @@ impl Endpoint {
         self.pair(id).map(QueuePair::counters)
     }
 
+    /// All queue pairs with their counters.
+    pub fn pairs(&self) -> impl Iterator<Item = (PairId, PairCounters)> {
+        self.slots.iter().flatten().map(|pair| (pair.id, pair.counters()))
+    }
+
     /// When the last frame for a queue pair came; zero if none did.
     pub fn heard_at(&self, id: PairId) -> Time {
         self.pair(id).map_or(Time::ZERO, |pair| pair.heard_at)
@@ -318,7 +323,12 @@ impl Endpoint {
             // Completions come in posting order.
             let Some(posted) = pair.posted.pop_front() else { return };
             pair.first_posted += 1;
-            let Posted { id, op, .. } = posted;
+            let Posted { id, op, local, .. } = posted;
+            if completion.status == Status::Success {
+                pair.counters.messages += 1;
+                // Bytes of a response were counted when it came.
+                pair.counters.bytes += if op.has_response() { 0 } else { u64::from(local.len) };
+            }
             self.events.push_back(Event::Completed { pair: pair.id, id, op, status: completion.status });
         }
     }

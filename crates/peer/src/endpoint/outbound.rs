@@ -134,6 +134,7 @@ fn next_packet(settings: &super::Settings, pair: &mut QueuePair, now: Time) -> O
         let source =
             packet.source().map_or(Source::None, |address| Source::Remote(packet.source_key(), address));
         let copies = if is_nak { settings.nak_copies } else { 0 };
+        pair.counters.bytes += u64::from(packet.payload_len);
         return Some((Outgoing { packet, source, operands: [0; 2] }, copies));
     }
     if pair.congestion.as_ref().is_some_and(|congestion| congestion.eligible() > now) {

@@ -1,5 +1,6 @@
 //! A client for the servers of perftest and `ibv_rc_pingpong`.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use wiremend_measure::Histogram;
@@ -9,6 +10,7 @@ use wiremend_units::{Psn, QpNum, Span, Time};
 use super::ConnectionSettings;
 use super::ending::{close, linger};
 use super::exchange::Exchange;
+use super::live::Live;
 use super::managed::{self, Accepted, Parts, fill};
 use super::outcome::Outcome;
 use super::rping::Advertisement;
@@ -62,11 +64,11 @@ pub enum SetUp<'a> {
     ByHand(&'a mut dyn FnMut(&Keys) -> Result<Keys, PeerError>),
 }
 
-/// Runs a test. Calls `progress` with the number of completed messages, in every turn.
+/// Runs a test. Calls `progress` in every turn.
 pub fn run(
     mut client: Client,
     set_up: SetUp<'_>,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(&Live<'_>),
 ) -> Result<Outcome, PeerError> {
     let mut exchange = match set_up {
         SetUp::Tcp if !client.managed => {
@@ -330,7 +332,7 @@ impl Connected {
         &mut self,
         client: &Client,
         host: &mut Host,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut dyn FnMut(&Live<'_>),
     ) -> Result<Outcome, PeerError> {
         let is_half = matches!(client.tool, Tool::WriteLat | Tool::SendLat | Tool::Pingpong);
         let mut outcome = Outcome {
@@ -343,6 +345,7 @@ impl Connected {
             is_half,
             stalls: Vec::new(),
             stalls_not_listed: 0,
+            causes: BTreeMap::new(),
             requester: RequesterCounters::default(),
             copies: 0,
             frames: [0; 2],
@@ -360,7 +363,8 @@ impl Connected {
                     self.on_event(client, host, &mut outcome, &event)?;
                 }
             }
-            progress(if client.tool == Tool::Rping { self.received / 2 } else { self.completed });
+            let done = if client.tool == Tool::Rping { self.received / 2 } else { self.completed };
+            progress(&Live { done, causes: &outcome.causes, endpoint: &host.endpoint });
             if !self.managed.is_empty() && !self.is_finished(client) {
                 self.check_connection(client, host)?;
             }

@@ -7,6 +7,7 @@ mod client;
 mod control_pair;
 mod ending;
 mod exchange;
+mod live;
 mod managed;
 mod outcome;
 mod rping;
@@ -19,6 +20,7 @@ use wiremend_units::Span;
 pub(crate) use self::client::swap_keys;
 pub use self::client::{Client, SetUp, run as run_client};
 pub(crate) use self::exchange::Exchange;
+pub use self::live::Live;
 pub use self::outcome::{Outcome, Stall};
 pub use self::server::{Role, Server, ServerSettings, ServerStatus};
 
@@ -69,6 +71,7 @@ impl ConnectionSettings {
             window: self.window,
             ack_every: self.ack_every,
             reads_max: u32::from(reads_max).clamp(1, READS_MAX),
+            flow_control: true,
             mend: MendConfig { dummies, tail_copies: self.tail_copies, ..MendConfig::default() },
             profile: self.profile,
             ..Config::default()

@@ -30,6 +30,8 @@ pub struct Outcome {
     pub stalls: Vec<Stall>,
     /// Expiries beyond those in `stalls`.
     pub stalls_not_listed: u64,
+    /// Number of all expiries by cause.
+    pub causes: BTreeMap<StallCause, u64>,
     /// Counters of all queue pairs.
     pub requester: RequesterCounters,
     /// Copies of NAKs and of retransmissions.
@@ -78,15 +80,10 @@ impl Outcome {
         ]
     }
 
-    /// Number of stalls and their longest wait, by cause.
-    pub fn causes(&self) -> BTreeMap<StallCause, (usize, Span)> {
-        let mut causes = BTreeMap::new();
-        for stall in &self.stalls {
-            let (count, longest) = causes.entry(stall.cause).or_insert((0, Span::ZERO));
-            *count += 1;
-            *longest = stall.waited.max(*longest);
-        }
-        causes
+    /// The longest wait of the listed stalls with this cause.
+    pub fn longest(&self, cause: StallCause) -> Span {
+        let of_cause = self.stalls.iter().filter(|stall| stall.cause == cause);
+        of_cause.map(|stall| stall.waited).max().unwrap_or(Span::ZERO)
     }
 
     pub(super) fn on_expiry(
@@ -96,11 +93,12 @@ impl Outcome {
         [start, progress]: [Time; 2],
         expiry: &Expiry,
     ) {
+        let (psn, cause) = (expiry.oldest.get(), drops.cause(expiry));
+        *self.causes.entry(cause).or_default() += 1;
         if self.stalls.len() == LISTED_MAX {
             self.stalls_not_listed += 1;
             return;
         }
-        let (psn, cause) = (expiry.oldest.get(), drops.cause(expiry));
         self.stalls.push(Stall { at: at.since(start), waited: at.since(progress), psn, cause });
     }
 }

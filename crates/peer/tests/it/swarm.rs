@@ -179,6 +179,7 @@ fn random_config(random: &mut Random) -> Config {
         window: random.pick(&[1, 8, 128]),
         ack_every: random.pick(&[1, 4, 64]),
         reads_max: random.pick(&[1, 4]),
+        flow_control: random.below(2) == 0,
         retry_count: Config::RETRY_INFINITE,
         ..config()
     }

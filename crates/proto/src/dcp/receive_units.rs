@@ -76,6 +76,13 @@ impl ReceiveUnits {
         &mut self.units[index]
     }
 
+    /// Addresses that the next packets need, for hosts that prefetch.
+    #[inline]
+    pub(super) fn next_addresses(&self) -> impl Iterator<Item = *const u8> {
+        let units = [self.units.front(), self.units.back()];
+        units.into_iter().flatten().map(|unit| std::ptr::from_ref(unit).cast())
+    }
+
     /// Returns the head, if any packet of it arrived.
     pub(super) fn head(&mut self) -> Option<&mut ReceiveUnit> {
         self.units.front_mut().filter(|unit| unit.started)

@@ -7,7 +7,7 @@ use wiremend_units::{Psn, QpNum, Span, Time};
 use super::config::{Config, Parameters};
 use super::counters::SenderCounters;
 use super::credit::Credit;
-use super::packet::{Data, Packet, ReceiverProgress, UNIT_MASK, widen};
+use super::packet::{Data, Packet, ReceiverProgress, widen};
 use super::read_sink::ReadSink;
 use super::retrans_queue::{Entry, RetransQueue};
 use super::send_units::{SendUnit, SendUnits};
@@ -394,11 +394,14 @@ impl Requester {
         }
         self.dcp_counters.headers_returned += 1;
         self.credit.on_returned();
-        let (entry, (number, round)) = (self.entry(data.psn), data.unit());
-        let current = entry.and_then(|entry| self.units.get_mut(entry.unit).map(|unit| (entry, unit)));
-        match current {
+        let (number, round) = data.unit();
+        let seq =
+            widen(self.floor, data.psn.distance(self.first) as u32).filter(|seq| *seq < self.units.next);
+        let entry = seq.zip(widen(self.units.acknowledged, number)).map(|(seq, unit)| Entry { seq, unit });
+        let unit = entry.and_then(|entry| self.units.get_mut(entry.unit).map(|unit| (entry, unit)));
+        match unit {
             // Packets of an earlier round are not needed.
-            Some((entry, unit)) if unit.round == round && entry.unit as u32 & UNIT_MASK == number => {
+            Some((entry, unit)) if unit.round == round && unit.contains(entry.seq) => {
                 unit.last_activity = now;
                 self.queue.push(&config.parameters.fetch, now, entry);
             }
@@ -619,6 +622,12 @@ impl Requester {
 
 /// Results.
 impl Requester {
+    /// Addresses that the next response and the next new packet need, for hosts that prefetch.
+    #[inline]
+    pub fn next_addresses(&self) -> impl Iterator<Item = *const u8> {
+        self.units.next_addresses()
+    }
+
     /// Packets in flight.
     #[inline]
     pub fn outstanding(&self) -> u32 {

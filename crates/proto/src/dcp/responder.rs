@@ -406,6 +406,12 @@ impl Responder {
         self.ack_due = true;
     }
 
+    /// Addresses that the next packets need, for hosts that prefetch.
+    #[inline]
+    pub fn next_addresses(&self) -> impl Iterator<Item = *const u8> {
+        self.units.next_addresses()
+    }
+
     /// Returns the cost of tracking.
     pub fn tracking_cost(&self) -> TrackingCost {
         TrackingCost {

@@ -69,6 +69,11 @@ impl SendUnit {
         self.first + self.packets as u64
     }
 
+    #[inline]
+    pub(super) const fn contains(&self, seq: u64) -> bool {
+        self.first <= seq && seq < self.end()
+    }
+
     /// Offset in the message of the packet with this number.
     #[inline]
     const fn offset(&self, seq: u64, mtu: u16) -> u32 {
@@ -194,6 +199,13 @@ impl SendUnits {
             self.cursor -= 1;
         }
         self.acknowledged > before
+    }
+
+    /// Addresses that the next response and the next new packet need, for hosts that prefetch.
+    #[inline]
+    pub(super) fn next_addresses(&self) -> impl Iterator<Item = *const u8> {
+        let units = [self.units.front(), self.units.get(self.cursor)];
+        units.into_iter().flatten().map(|unit| std::ptr::from_ref(unit).cast())
     }
 
     /// Units with packets sent, oldest first, with their numbers.

@@ -86,6 +86,9 @@ struct Probe {
     since: Time,
 }
 
+/// Slots in one cache line, if handles have four bytes.
+const SLOTS_PER_LINE: u64 = 4;
+
 impl Probe {
     const NONE: Self = Self { at: Time::MAX, count: 0, due: false, since: Time::ZERO };
 }
@@ -398,8 +401,10 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     }
 
     /// Slots that the next ACK releases and the next frame takes.
-    pub(super) fn next_slots(&self) -> [Option<&Slot<F>>; 3] {
-        [self.acked, self.acked + 4, self.next].map(|position| self.slots.get(position))
+    pub(super) fn next_slots(&self) -> [Option<&Slot<F>>; 7] {
+        let released = |line: u64| self.acked + line * SLOTS_PER_LINE;
+        [released(0), released(1), released(2), released(3), released(4), released(5), self.next]
+            .map(|position| self.slots.get(position))
     }
 
     #[inline]
@@ -510,14 +515,22 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         let slot = &mut self.slots[position];
         if std::mem::take(&mut slot.is_kept) {
             self.kept_bytes -= u64::from(slot.len);
-            if slot.missed {
-                let request = &mut self.requests[position];
-                request.copies_due = 0;
-                if request.resent_at > Time::ZERO {
-                    self.last_response = Some((request.resent_at, request.rounds));
-                }
+            let (frame, missed) = (slot.frame.take(), slot.missed);
+            if missed {
+                self.end_request(position);
             }
-            out.release(slot.frame.take());
+            out.release(frame);
+        }
+    }
+
+    // Not inlined, so that the release of other frames does not touch the requests.
+    #[cold]
+    #[inline(never)]
+    fn end_request(&mut self, position: u64) {
+        let request = &mut self.requests[position];
+        request.copies_due = 0;
+        if request.resent_at > Time::ZERO {
+            self.last_response = Some((request.resent_at, request.rounds));
         }
     }
 }

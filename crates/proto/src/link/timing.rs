@@ -13,6 +13,8 @@ pub(super) struct Timing {
     pub(super) probe: Span,
     /// Bytes that arrive between two ACKs.
     pub(super) ack_bytes: u64,
+    /// A pause that is not repeated ends after this time.
+    pub(super) pause_max: Span,
     /// Age at which a missing position is given up.
     pub(super) give_up: Span,
     /// A copy sent less than this ago may have arrived without an ACK.
@@ -26,8 +28,6 @@ pub(super) struct Timing {
     frame: Span,
     /// Silence after the first probe at which the receiver counts as gone.
     pub(super) silence_max: Option<Span>,
-    /// A pause that is not repeated ends after this time.
-    pub(super) pause_max: Span,
     /// Maximum wait for ACKs before protection ends without them.
     pub(super) drain_max: Span,
     /// Held bytes at which the sender is paused.

@@ -44,7 +44,8 @@ pub enum DummyTiming {
 /// Decides when the tail of a connection gets its dummies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DummyScheduler {
-    last_post: Option<Time>,
+    /// [`Time::MAX`] if there was none.
+    last_post: Time,
     /// End of the wait for another post; [`Time::MAX`] if none runs.
     due: Time,
     /// The wait is over, but not everything was sent.
@@ -58,7 +59,7 @@ const DOUBLINGS_MAX: u8 = 16;
 
 impl Default for DummyScheduler {
     fn default() -> Self {
-        Self { last_post: None, due: Time::MAX, pending: false, expiries: 0 }
+        Self { last_post: Time::MAX, due: Time::MAX, pending: false, expiries: 0 }
     }
 }
 
@@ -69,9 +70,9 @@ impl DummyScheduler {
         if config.count == 0 {
             return false;
         }
-        let last = self.last_post.replace(now);
+        let last = std::mem::replace(&mut self.last_post, now);
         match config.timing {
-            DummyTiming::AtPost => last.is_none_or(|last| now.since(last) > config.idle_time),
+            DummyTiming::AtPost => last == Time::MAX || now.since(last) > config.idle_time,
             DummyTiming::TailTimeout => false,
             DummyTiming::Deferred => {
                 self.pending = config.idle_time == Span::ZERO;

@@ -32,6 +32,8 @@ pub struct Config {
     pub ack_every: u32,
     /// Limit of READs and atomic operations in flight, and of those that a responder can answer again.
     pub reads_max: u32,
+    /// Whether receive buffers are told as credits, and credits are obeyed (IBA 9.7.7.2).
+    pub flow_control: bool,
     /// Loss recovery policy.
     pub recovery: Recovery,
     /// Measures that avoid timeouts.
@@ -95,6 +97,7 @@ impl Default for Config {
             window: Self::WINDOW_MAX,
             ack_every: 1,
             reads_max: 16,
+            flow_control: false,
             recovery: Recovery::GoBackN,
             mend: MendConfig::default(),
             acceleration: Acceleration::default(),

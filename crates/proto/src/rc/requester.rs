@@ -1,5 +1,6 @@
 //! The requester: converts work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
 
+mod credits;
 mod repeat_state;
 mod tail;
 mod timer;
@@ -37,6 +38,8 @@ pub struct Requester {
     reads: u32,
     /// Limit of outstanding sequence numbers set by congestion control.
     cc_window: u32,
+    /// Messages before this one, counted from 0, have a receive buffer of the peer.
+    credit_limit: u64,
     acceleration: AccelerationState,
     state: State,
     copies_left: u8,
@@ -79,6 +82,7 @@ impl Requester {
             since_ack_req: 0,
             reads: 0,
             cc_window: u32::MAX,
+            credit_limit: 0,
             acceleration: AccelerationState::default(),
             state: State::Open,
             copies_left: 0,
@@ -96,6 +100,9 @@ impl engine::Requester for Requester {
 
     fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.queue.push(config, work);
+        if config.flow_control {
+            self.queue.permit(self.credit_limit);
+        }
         if self.dummies.on_post(&config.mend.dummies, now) {
             if config.mend.dummies.write_denied && self.queue.tail_without_rights().is_some() {
                 self.dummies.defer();
@@ -107,7 +114,7 @@ impl engine::Requester for Requester {
 
     #[inline]
     fn ready(&self, config: &Config, now: Time) -> bool {
-        if self.flight.next >= self.queue.end_seq {
+        if self.flight.next >= self.queue.sendable {
             return self.copies_left > 0;
         }
         match self.state {
@@ -182,6 +189,9 @@ impl engine::Requester for Requester {
         };
         if config.profile.timer_runs_on {
             self.restart_timer(config, now);
+        }
+        if config.flow_control {
+            self.take_credits(packet);
         }
         placement
     }

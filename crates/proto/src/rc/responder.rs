@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use wiremend_units::{Psn, QpNum, Time};
-use wiremend_wire::{AethRepr, NakCode, Opcode, Syndrome};
+use wiremend_wire::{AethRepr, Credits, NakCode, Opcode, Syndrome};
 
 use super::config::Config;
 use super::inbound::{Inbound, PacketShape};
@@ -89,12 +89,12 @@ impl engine::Responder for Responder {
         match output {
             Some(Output::Response { seq, opcode, payload_len, msn, source, key }) => {
                 self.counters.responses += 1;
-                let aeth = AethRepr { syndrome: Syndrome::ACK, msn };
+                let aeth = AethRepr { syndrome: self.acknowledged(config), msn };
                 let packet = Packet::new(opcode, self.peer, self.psn(seq)).with_payload(payload_len);
                 Some(packet.with_source(key, source).with_aeth(aeth))
             }
-            Some(Output::Reply(reply)) => Some(self.reply_packet(reply)),
-            None => self.reply.take().map(|reply| self.reply_packet(reply)),
+            Some(Output::Reply(reply)) => Some(self.reply_packet(config, reply)),
+            None => self.reply.take().map(|reply| self.reply_packet(config, reply)),
         }
     }
 
@@ -297,13 +297,27 @@ impl Responder {
     }
 
     #[inline]
-    fn reply_packet(&mut self, reply: Reply) -> Packet {
+    fn reply_packet(&mut self, config: &Config, mut reply: Reply) -> Packet {
         match reply.syndrome {
-            Syndrome::Ack { .. } => self.counters.acks += 1,
+            Syndrome::Ack { .. } => {
+                self.counters.acks += 1;
+                reply.syndrome = self.acknowledged(config);
+            }
             Syndrome::Rnr { .. } => self.counters.rnr_naks += 1,
             Syndrome::Nak(_) | Syndrome::Reserved(_) => self.counters.naks += 1,
         }
         Packet::acknowledge(self.peer, reply.psn, AethRepr { syndrome: reply.syndrome, msn: reply.msn })
+    }
+
+    /// Syndrome of an acknowledgement. Credits count from its message number, which may be older than they are: as
+    /// buffers are consumed in order, they promise no message too many.
+    #[inline]
+    const fn acknowledged(&self, config: &Config) -> Syndrome {
+        if config.flow_control && self.receives != UNLIMITED {
+            Syndrome::Ack { credits: Credits::at_most(self.receives) }
+        } else {
+            Syndrome::ACK
+        }
     }
 
     /// Visits the state. `of` names the sequence of its packets.

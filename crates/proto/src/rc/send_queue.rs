@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use wiremend_units::Psn;
+
 use super::config::Config;
 use crate::engine::{Op, Work};
 
@@ -16,6 +18,8 @@ pub(crate) struct SendQueue {
     pub(crate) end_seq: u64,
     /// Work items so far, dummies included.
     pub(crate) messages: u64,
+    /// Numbers before this one may be sent: [`Self::end_seq`], or where the peer's receive buffers end.
+    pub(crate) sendable: u64,
 }
 
 /// A work request and its sequence numbers.
@@ -67,6 +71,11 @@ impl WorkItem {
         self.op.is_send() || self.op.is_atomic()
     }
 
+    /// Returns whether it consumes a receive buffer of the peer.
+    const fn needs_buffer(&self) -> bool {
+        self.op.is_send() || self.has_imm
+    }
+
     /// The word behind the headers of the last packet: immediate data, or the key to invalidate.
     #[inline]
     pub(crate) const fn last_word(&self) -> u32 {
@@ -106,6 +115,9 @@ impl SendQueue {
         });
         self.messages += 1;
         self.end_seq += packets as u64;
+        if !config.flow_control {
+            self.sendable = self.end_seq;
+        }
     }
 
     /// Adds `count` dummies after the last work item.
@@ -115,6 +127,7 @@ impl SendQueue {
         // After a READ, only responses can be lost. A responder looks up the key of a repeated READ even if it is empty.
         let (op, addr, rkey) =
             if last.op == Op::Read { (Op::Read, last.addr, last.rkey) } else { (Op::Write, 0, 0) };
+        let is_open = self.sendable == self.end_seq;
         for _ in 0..count {
             let first = self.end_seq;
             let nothing = WorkItem {
@@ -133,6 +146,28 @@ impl SendQueue {
             self.end_seq += 1;
             self.messages += 1;
         }
+        if is_open {
+            self.sendable = self.end_seq;
+        }
+    }
+
+    /// Handles that the peer has receive buffers for messages before the one with this number, counted from 0. Without
+    /// a buffer only the oldest message may be outstanding: its answer brings the next credits. Messages that need no
+    /// buffer need no credits, but wait behind those that do (IBA 9.7.7.2).
+    pub(crate) fn permit(&mut self, limit: u64) {
+        let before = self.messages - self.items.len() as u64;
+        let limit = limit.max(before + u64::from(self.done) + 1);
+        let waiting = self.items.partition_point(|item| item.first < self.sendable);
+        let mut unsent = self.items.range(waiting..).zip(before + waiting as u64..);
+        let stop = unsent.find(|(item, number)| item.needs_buffer() && *number >= limit);
+        self.sendable = stop.map_or(self.end_seq, |(item, _)| item.first);
+    }
+
+    /// Completes the 24 bits of a message number to the nearest number of the oldest unfinished message.
+    pub(crate) fn message_number(&self, low: u32) -> u64 {
+        let oldest = self.messages - (self.items.len() as u64 - u64::from(self.done));
+        // MSNs are compared as PSNs are (IBA 9.7.7.2).
+        oldest.saturating_add_signed(Psn::new(low).distance(Psn::new(oldest as u32)).into())
     }
 
     /// Returns the work item of a number that was sent and is not acknowledged.

@@ -56,6 +56,8 @@ pub struct StallRow {
     pub kernel: MessageTimes,
     /// In the simulator.
     pub simulator: MessageTimes,
+    /// Waits of two timers without a frame between them: with the kernel, and in the simulator.
+    pub double_waits: [u64; 2],
 }
 
 /// The table.

@@ -26,6 +26,7 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         window: rc::Config::WINDOW_MAX,
         ack_every: transport.ack_every.get(),
         reads_max: rc::Config::default().reads_max,
+        flow_control: rc::Config::default().flow_control,
         recovery: match transport.recovery.value {
             Recovery::GoBack0 => rc::Recovery::GoBackZero,
             // Other engines ignore it.

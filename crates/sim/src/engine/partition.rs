@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::frame::{Body, FrameId, LossCause};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
-use crate::memory::{prefetch, prefetch_all};
+use crate::memory::prefetch;
 use crate::network::{FlowKey, Network, Notice};
 use crate::port::PortPause;
 use crate::switch::deadlock::{PauseReport, TransitChecks, TransitVerdict};
@@ -100,9 +100,15 @@ impl Partition {
                 None => self.ports.prefetch(source.0 as usize - lanes, false),
             }
         }
+        for ahead in 0..=3 {
+            let node = self.lanes.queue.node_of_turn(ahead);
+            if let Some(host) = node.and_then(|node| self.hosts.get(node as usize)) {
+                host.prefetch(ahead);
+            }
+        }
         for ahead in [2, 1] {
             if let Some((node, events)) = self.lanes.queue.upcoming_node(ahead) {
-                self.prefetch_node(NodeId(node), events, ahead == 1);
+                self.prefetch_ports(NodeId(node), events, ahead == 1);
             }
         }
         for source in self.lanes.queue.upcoming(1) {
@@ -131,13 +137,10 @@ impl Partition {
         self.events + self.lanes.lazy_arrivals
     }
 
-    /// Prefetches a host, and the ports of a node with many events, which will probably use most of them: first
-    /// these, then (`is_next`) what they refer to.
+    /// Prefetches the ports of a node with many events, which will probably use most of them: first these, then
+    /// (`is_next`) what they refer to.
     #[inline]
-    fn prefetch_node(&self, node: NodeId, events: u32, is_next: bool) {
-        if let Some(host) = self.hosts.get(node.index()) {
-            if is_next { host.prefetch_connections() } else { prefetch_all(host) }
-        }
+    fn prefetch_ports(&self, node: NodeId, events: u32, is_next: bool) {
         let ports = self.net.graph.ports(node);
         if events as usize * BUSY_PORTS >= ports.len() {
             for lane in ports {

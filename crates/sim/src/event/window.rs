@@ -65,6 +65,12 @@ impl EventQueue {
         Some((turn.node, turn.end - before.end))
     }
 
+    /// Returns the node whose turn is `ahead` turns away; 0: the node that has its turn.
+    #[inline]
+    pub(crate) fn node_of_turn(&self, ahead: usize) -> Option<u32> {
+        self.turns.get(self.turn + ahead - 1).map(|turn| turn.node)
+    }
+
     /// Prefetches what the queue needs to return an event of a source.
     #[inline]
     pub(crate) fn prefetch(&self, source: EventSource) {

@@ -192,14 +192,25 @@ impl Host {
         }
     }
 
-    /// Prefetches what the first connection in each direction needs. Most hosts have one of each, or few.
+    /// Prefetches what the host needs when its turn is `ahead` turns away: itself, then the first connection in each
+    /// direction (most hosts have one of each, or few), then their protocols, then the state of these. Each step uses
+    /// what the one before has brought.
     #[inline]
-    pub(crate) fn prefetch_connections(&self) {
-        if let Some(connection) = self.connections.first() {
-            prefetch_all(connection);
+    pub(crate) fn prefetch(&self, ahead: usize) {
+        if ahead == 3 {
+            prefetch_all(self);
+            return;
         }
-        self.responders.prefetch_first();
-        self.nic.prefetch_ring();
+        let halves = (self.connections.first(), self.responders.first());
+        if ahead == 2 {
+            self.nic.prefetch_ring();
+            halves.0.inspect(|connection| prefetch_all(*connection));
+            halves.1.inspect(|connection| prefetch_all(*connection));
+        } else {
+            self.nic.prefetch_control();
+            halves.0.inspect(|connection| connection.requester.prefetch(ahead == 0));
+            halves.1.inspect(|connection| connection.responder.prefetch(ahead == 0));
+        }
     }
 
     pub(crate) fn add_app(&mut self, app: PlacedApp) {

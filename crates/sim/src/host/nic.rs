@@ -140,6 +140,12 @@ impl Nic {
         }
     }
 
+    /// Prefetches the next response that is already made.
+    #[inline]
+    pub(super) fn prefetch_control(&self) {
+        self.rings.first().and_then(|ring| ring.control.front()).inspect(|frame| prefetch_all(*frame));
+    }
+
     #[inline]
     fn has_work(&self) -> bool {
         self.connections_have_work() || self.raw.as_ref().is_some_and(|raw| !raw.is_empty())
@@ -248,12 +254,8 @@ impl Host {
     /// Queues the pulls owed to the sender of a connection. They are sent at the rate at which the port can
     /// receive the data.
     #[cold]
-    pub(super) fn queue_pulls(&mut self, cx: &mut Context<'_>, slot: u32) {
-        let connection = self.responders.get_mut(slot);
-        let (owed, serial) = (connection.responder.take_pulls_owed(), connection.serial);
-        if owed == 0 {
-            return;
-        }
+    pub(super) fn queue_pulls(&mut self, cx: &mut Context<'_>, slot: u32, owed: u32) {
+        let serial = self.responders.get_mut(slot).serial;
         let pulls = self.nic.pulls.get_or_insert_default();
         (0..owed).for_each(|_| pulls.push((slot, serial)));
         self.grant_pulls(cx);

@@ -11,6 +11,7 @@ use wiremend_proto::{Packet, dcp, rc, sr, tcp};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Ecn;
 
+use crate::memory::{prefetch_address, prefetch_all};
 use crate::network::{Engine, Transport, TransportProtocol};
 
 /// The sending half.
@@ -92,6 +93,20 @@ impl RequesterEngine {
             Engine::GoBack => Self::GoBack(rc::Requester::new(peer, first)),
             Engine::Selective(config) => Self::Selective(Box::new(sr::Requester::new(config, peer, first))),
             Engine::Trimming(_) => Self::Trimming(Box::new(dcp::Requester::new(peer, first))),
+        }
+    }
+
+    /// Prefetches a boxed protocol, then (`is_now`) what its next packets need.
+    #[inline]
+    pub(super) fn prefetch(&self, is_now: bool) {
+        match self {
+            Self::GoBack(_) => {}
+            Self::Trimming(half) if is_now => half.next_addresses().for_each(prefetch_address),
+            _ if is_now => {}
+            Self::Selective(half) => prefetch_all(&**half),
+            Self::Trimming(half) => prefetch_all(&**half),
+            Self::Tcp(half) => prefetch_all(&**half),
+            Self::Multipath(half) => prefetch_all(&**half),
         }
     }
 
@@ -234,6 +249,20 @@ impl ResponderEngine {
             Engine::GoBack => Self::GoBack(rc::Responder::new(peer, first)),
             Engine::Selective(config) => Self::Selective(Box::new(sr::Responder::new(config, peer, first))),
             Engine::Trimming(config) => Self::Trimming(Box::new(dcp::Responder::new(config, peer, first))),
+        }
+    }
+
+    /// Prefetches a boxed protocol, then (`is_now`) what its next packets need.
+    #[inline]
+    pub(super) fn prefetch(&self, is_now: bool) {
+        match self {
+            Self::GoBack(_) => {}
+            Self::Trimming(half) if is_now => half.next_addresses().for_each(prefetch_address),
+            _ if is_now => {}
+            Self::Selective(half) => prefetch_all(&**half),
+            Self::Trimming(half) => prefetch_all(&**half),
+            Self::Tcp(half) => prefetch_all(&**half),
+            Self::Multipath(half) => prefetch_all(&**half),
         }
     }
 

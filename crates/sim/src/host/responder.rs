@@ -17,7 +17,7 @@ use super::protocol_engine::ResponderEngine;
 use super::timeout_cause;
 use super::{Context, Host};
 use crate::frame::{Frame, connection_sequence};
-use crate::memory::{MixHasher, prefetch_all, reserve_first};
+use crate::memory::{MixHasher, reserve_first};
 use crate::network::{ConnectionPath, DeliveryNotice, NoticeKind, TransportProtocol};
 
 /// A connection that ends at this host.
@@ -181,10 +181,8 @@ impl ResponderTable {
     }
 
     #[inline]
-    pub(super) fn prefetch_first(&self) {
-        if let Some(connection) = self.slots.first() {
-            prefetch_all(connection);
-        }
+    pub(super) fn first(&self) -> Option<&ResponderConnection> {
+        self.slots.first()
     }
 
     #[inline]
@@ -236,11 +234,12 @@ impl Host {
         if self.responders.get_mut(slot).responder.has_messages() {
             self.on_messages(cx, slot);
         }
-        if transport.trimmable {
-            self.queue_pulls(cx, slot);
-            if transport.op == Op::Read {
-                self.arm_ack_timer(cx, slot);
-            }
+        let owed = self.responders.get_mut(slot).responder.take_pulls_owed();
+        if owed > 0 {
+            self.queue_pulls(cx, slot, owed);
+        }
+        if transport.trimmable && transport.op == Op::Read {
+            self.arm_ack_timer(cx, slot);
         }
         let connection = self.responders.get_mut(slot);
         if connection.responder.has_output() {

@@ -13,8 +13,8 @@ use crate::frame::{FrameId, PackedHeader};
 use crate::memory::prefetch;
 
 /// Control frames and stored frames of a lazy lane that are prefetched: about those of a window.
-const CONTROLS_AHEAD: u32 = 16;
-const STORED_AHEAD: u32 = 12;
+const CONTROLS_AHEAD: u32 = 32;
+const STORED_AHEAD: u32 = 24;
 
 /// What the two ends of a link need to exchange control frames, seen from one end.
 pub(crate) struct ControlExchange<'a> {
@@ -84,7 +84,8 @@ impl ControlExchange<'_> {
 impl Lanes {
     /// Returns what the end that sends over `lane` needs to exchange control frames. `None` if the other end has
     /// events for them.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the fields stay in registers instead of going through memory")]
+    #[inline(always)]
     pub(crate) fn control_exchange(&mut self, lane: LaneId) -> Option<ControlExchange<'_>> {
         let ring = &self.rings[lane.index()];
         if !ring.is_lazy {
@@ -131,13 +132,13 @@ impl Lanes {
         self.control_rings[back].prefetch_entries(&self.control_pool, CONTROLS_AHEAD);
     }
 
-    /// Prefetches the next stored frame of a lane.
+    /// Prefetches the next two stored frames of a lane.
     #[inline]
     pub(crate) fn prefetch_stored(&self, lane: LaneId) {
-        if let Some((_, frame)) = self.rings[lane.index()].stored().front(&self.pool) {
+        self.rings[lane.index()].stored().prefetch_values(&self.pool, 2, |frame| {
             self.frames.prefetch(frame);
             self.headers.prefetch(frame);
-        }
+        });
     }
 
     /// Makes the receiving port responsible for control frames.
@@ -204,9 +205,12 @@ impl Lanes {
 
     /// Schedules the arrival of the next stored frame.
     pub(crate) fn arm_lazy(&mut self, lane: LaneId) {
-        if let Some((at, frame)) = self.rings[lane.index()].stored().front(&self.pool) {
-            self.frames.prefetch(frame);
-            self.headers.prefetch(frame);
+        let stored = *self.rings[lane.index()].stored();
+        if let Some((at, _)) = stored.front(&self.pool) {
+            stored.prefetch_values(&self.pool, 2, |frame| {
+                self.frames.prefetch(frame);
+                self.headers.prefetch(frame);
+            });
             self.queue.arm_by(EventSource(lane.0), at);
         }
     }

@@ -199,6 +199,12 @@ impl PoolRing {
         }
     }
 
+    /// Passes the first `count` values to `prefetch`.
+    #[inline]
+    pub(super) fn prefetch_values<T: Copy>(&self, pool: &RingPool<T>, count: u32, prefetch: impl Fn(T)) {
+        (0..self.len.min(count)).for_each(|index| prefetch(pool.entries[self.place(index)].value));
+    }
+
     /// Prefetches the place behind the last entry.
     #[inline]
     pub(super) fn prefetch_end<T>(&self, pool: &RingPool<T>) {

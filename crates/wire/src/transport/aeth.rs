@@ -141,6 +141,15 @@ impl Credits {
         self.0
     }
 
+    /// The largest number of messages that a code has and that is at most `count`.
+    pub const fn at_most(count: u32) -> Self {
+        let mut code = 0;
+        while code + 1 < Self::UNLIMITED.0 && steps(code as u32 + 1) <= count {
+            code += 1;
+        }
+        Self(code)
+    }
+
     /// Number of messages; `None` if credits are not used.
     pub const fn count(self) -> Option<u32> {
         if self.0 == Self::UNLIMITED.0 { None } else { Some(steps(self.0 as u32)) }
@@ -190,6 +199,8 @@ mod tests {
             assert_eq!(Credits::from_code(code as u8).count(), Some(count), "code {code}");
         }
         assert_eq!(Credits::from_code(31).count(), None);
+        let at_most = [0, 5, 7, 511, 512, 32_767, u32::MAX].map(|count| Credits::at_most(count).count());
+        assert_eq!(at_most, [0, 4, 6, 384, 512, 24_576, 32_768].map(Some));
     }
 
     #[test]

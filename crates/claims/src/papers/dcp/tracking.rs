@@ -19,10 +19,12 @@ pub(super) const CLAIM: Claim = Claim {
              chosen paths, one of them 0 to 40 µs longer; memory accesses for each packet, at 300 MHz and one access \
              per cycle. Exactly once: packets that a receiver already had, also if 1 % of the packets is trimmed in \
              each port (quick: 20 messages instead of 400)",
-    note: "A sender that learns exactly which packets were lost makes no unnecessary retransmission, and a receiver \
-           without duplicates needs only a counter. A network that duplicates packets breaks this; sums are the \
-           cheapest tracking that detects it. The slides count the bits of one counter alone. With everything else \
-           that a receiver stores, a counter takes a quarter of the memory of a bitmap",
+    note: "A sender that learns exactly which packets were lost makes no unnecessary retransmission, and a \
+           receiver without duplicates needs only a counter. A network that duplicates packets breaks this; \
+           sums are the cheapest tracking that detects it. The slides count the bits of one counter alone. With \
+           everything else that a receiver stores, a counter takes a quarter of the memory of a bitmap. Chunks \
+           that hold 64 packets each need links beside their bits: they save memory where few are in use, and \
+           here the most that 500 packets can need are counted",
     judge,
     ..Claim::FORM
 };

@@ -14,7 +14,9 @@ pub(super) const CLAIM: Claim = Claim {
     method: "The years of L17. Measured are the largest difference, without and with protection, of the capacity of \
              the worst pod (the minimum of its two tiers, at effective speeds), and the largest number of protected \
              links of one pipeline (2 pipelines of a ToR, 6 of a fabric switch, 17 of a spine, ports by number)",
-    note: "A pod has 192 links in each tier, so that a link at 60 % of its speed costs 0.2 % of the capacity",
+    note: "A pod has 192 links in each tier, so that a link at 60 % of its speed costs 0.2 % of the capacity. \
+           The largest number in a pipeline is a maximum over years, one more than printed; the paper shows one \
+           year. No other assignment of ports to pipelines was tried",
     judge,
     ..Claim::FORM
 };

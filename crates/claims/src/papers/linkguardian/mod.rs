@@ -25,6 +25,7 @@ mod groups;
 mod headers;
 mod large;
 mod large_rdma;
+mod late_hosts;
 mod load;
 mod long_path;
 mod loss;

@@ -1,5 +1,6 @@
 //! L10: flows of a few packets, over links with and without order.
 
+use super::late_hosts;
 use super::transport::{RoundTrip, Transport};
 use super::trial::{
     ALL, COLUMNS, HARDENED, HARDENED_NB, LOSS, NO_LOSS, PROTECTED, RETX_TAIL, SHOWN_VARIANTS, Trial,
@@ -18,10 +19,13 @@ pub(super) const CLAIM: Claim = Claim {
              more runs of DCTCP with RTO_min of 3 and 4 ms and without ticks show the timer of the testbed: the published \
              3.4 (Table 2) and 3.6 ms at 99.9 % must lie between theirs. Also shown, with RDMA at 16 µs: ordered links that \
              send a parity frame after every 25 or 5 frames",
-    note: "A loss among the last three packets costs TCP two or three ticks of 1 ms (L13), as in the testbed, whose \
-           published times of unprotected flows are 3.4 to 4.2 ms beyond 99.9 %. Flows without loss take two round \
-           trips here, 61 µs. In the testbed they take 85 µs at the median and 167 µs at 99.9 %, because completion \
-           times in its hosts vary, so that the gain is smaller there",
+    note: "A loss among the last three packets costs TCP two or three ticks of 1 ms (L13); the published times \
+           of unprotected flows are 3.4 to 4.2 ms beyond 99.9 %, one tick more. Flows without loss take two \
+           round trips here, 61 µs; in the testbed 85 µs at the median and 167 µs at 99.9 %. Tried: hosts that \
+           react late. They bring the gain of RDMA to the printed one, and flows without loss of TCP to 167 µs; \
+           with the published 3.4 ms of unprotected flows this gives the printed gain, with the 2.8 ms measured \
+           here a gain just below the band. What makes the testbed wait for a third tick was not found: the \
+           timer of its kernel ends after two",
     judge,
     ..Claim::FORM
 };
@@ -62,7 +66,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         judgement.plot(name, &trial.figure(results, shown, 0.95));
     }
     let [rdma, far, dctcp, bbr] = TRANSPORTS.map(|(transport, ..)| trial(transport));
-    rdma.check_gain(judgement, results, ALL, PRINTED);
+    let rdma = rdma.check_gain(judgement, results, ALL, PRINTED);
     let what = format!("gain at 99.9 %, {}", far.named(ALL));
     judgement.must(what, number(far.gain(results, ALL)).below(PRINTED / 1.25));
     // Three ticks of 1 ms, if the timer starts at the end or at the begin of a tick.
@@ -74,9 +78,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let what = "published 99.9 % with loss, DCTCP, between those with timers of 3 and 4 ms";
         judgement.must(what, time_ns(published).between(sooner, later));
     }
-    for trial in [dctcp, bbr] {
-        trial.check_gain(judgement, results, ALL, 19.0);
-    }
+    let [dctcp, bbr] = [dctcp, bbr].map(|trial| trial.check_gain(judgement, results, ALL, 19.0));
+    late_hosts::explain(judgement, 0, &[rdma, dctcp, bbr]);
     judgement.columns(COLUMNS);
 }
 

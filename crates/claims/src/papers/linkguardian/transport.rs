@@ -1,5 +1,6 @@
 //! The transports of the flows of a [trial](super::trial).
 
+use super::late_hosts;
 use crate::prelude::*;
 
 /// A transport between the two hosts.
@@ -44,10 +45,17 @@ impl Transport {
         if self.is_tcp() { 1448 } else { 1024 }
     }
 
-    /// Sets this transport in a run.
-    pub(super) fn apply(self, run: Run) -> Run {
-        let host = self.host_latency();
-        let run = run.set("topology.host_tx_latency", host).set("topology.host_rx_latency", host);
+    /// Sets this transport in a run, between hosts that [react late](late_hosts) or at once.
+    pub(super) fn apply(self, run: Run, late: bool) -> Run {
+        let reactions = if self.is_tcp() { 2 } else { 1 };
+        let mut host_ns = self.host_latency_ns();
+        let mut run = run;
+        if late {
+            host_ns -= reactions * late_hosts::MEDIAN_NS / 4;
+            run = late_hosts::apply(run);
+        }
+        let host = format!("{host_ns}ns");
+        let run = run.set("topology.host_tx_latency", &host).set("topology.host_rx_latency", host);
         match self {
             Self::Rdma(_) => run,
             Self::Dctcp => ["kmin=100kB", "kmax=100kB", "pmax=1.0"]
@@ -61,10 +69,10 @@ impl Transport {
     }
 
     /// Delay of a packet in a host, each way: links and switches take 2.7 µs of a round trip.
-    const fn host_latency(self) -> &'static str {
+    const fn host_latency_ns(self) -> u32 {
         match self {
-            Self::Rdma(RoundTrip::Rdma) => "3.3us",
-            Self::Rdma(RoundTrip::Tcp) | Self::Dctcp | Self::Bbr => "6.83us",
+            Self::Rdma(RoundTrip::Rdma) => 3_300,
+            Self::Rdma(RoundTrip::Tcp) | Self::Dctcp | Self::Bbr => 6_830,
         }
     }
 }

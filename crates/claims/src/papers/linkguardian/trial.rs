@@ -45,6 +45,8 @@ pub(super) struct Trial {
     pub(super) flows: u32,
     pub(super) transport: Transport,
     pub(super) loss: f64,
+    /// Whether hosts [react late](super::late_hosts).
+    pub(super) late: bool,
 }
 
 impl Trial {
@@ -59,7 +61,7 @@ impl Trial {
             (Effort::Full, Transport::Dctcp | Transport::Bbr) if !is_single => 100_000,
             (Effort::Full, _) => 300_000,
         };
-        Self { flow_bytes, flows, transport, loss: ACTUAL_LOSS }
+        Self { flow_bytes, flows, transport, loss: ACTUAL_LOSS, late: false }
     }
 
     pub(super) fn run(&self, variant: &'static str) -> Run {
@@ -68,7 +70,7 @@ impl Trial {
             .set("workload.0.message", format!("{}B", self.flow_bytes))
             .set("workload.0.count", self.flows)
             .seconds(self.seconds(variant));
-        let run = self.transport.apply(run);
+        let run = self.transport.apply(run, self.late);
         let is_lossy = variant != NO_LOSS;
         if is_lossy { run.set("impair.0.rate", format!("{:e}", self.loss)) } else { run }
     }
@@ -157,16 +159,27 @@ impl Trial {
         format!("{variant}, {}", self.transport.name())
     }
 
-    /// Checks the printed gain of a protection at 99.9 %.
+    /// Checks the printed gain of a protection at 99.9 %, and returns it with the gain between hosts that react late.
     pub(super) fn check_gain(
         &self,
         judgement: &mut Judgement,
         results: &Results<'_>,
         variant: &'static str,
         printed: f64,
-    ) {
+    ) -> (Printed, Number) {
         let what = format!("gain at 99.9 %, {}", self.named(variant));
-        judgement.printed(what, number(self.gain(results, variant)).near(printed, RATIO_TOLERANCE));
+        let test = number(self.gain(results, variant)).near(printed, RATIO_TOLERANCE);
+        (judgement.printed(what, test), self.late_gain(results, variant))
+    }
+
+    /// The gain between hosts that react late.
+    pub(super) fn late_gain(&self, results: &Results<'_>, variant: &'static str) -> Number {
+        number(self.between_late_hosts().gain(results, variant))
+    }
+
+    /// The same flows between hosts that react late.
+    pub(super) fn between_late_hosts(self) -> Self {
+        Self { late: true, ..self }
     }
 
     /// Checks that without protection enough flows have a timeout to determine the 99.9 % quantile.

@@ -20,9 +20,11 @@ pub(super) const CLAIM: Claim = Claim {
            section 3.1 of the paper says). So nearly all timeouts are caused by packets that are lost twice, as the \
            table shows, and copies of retransmissions alone prevent most of the timeouts that all mechanisms \
            prevent; lost NAKs are few, and matter only at β = 1e-3. With All no timeout remains that more copies \
-           could prevent: they only add to the load, which at β = 1e-3 and U = 0.6 already exceeds the link rate. With \
-           a queue pair for each flow (J31) no single mechanism suffices at β = 1e-3 and U = 0.1, but at β = 1e-4 each \
-           of them still does",
+           could prevent: they only add to the load, which at β = 1e-3 and U = 0.6 already exceeds the link rate. Tried: \
+           a queue pair for each flow (J31), and by hand 16 queue pairs, WebSearch at U = 0.1. With 16, 99.9 % of each \
+           mechanism alone is 13 to 34 times that of All at β = 1e-3, and 8 to 12 times with NAK, Dummy and Repeat at \
+           β = 1e-4, but 1.1 times with Twice. There 4 of 10 000 flows lose their tail, with any number of queue pairs, \
+           and a quantile of 99.9 % begins with 10",
     judge,
     ..Claim::FORM
 };

@@ -77,6 +77,7 @@ pub(super) fn ip(arguments: &str) {
 fn perftest(tool: &str, size: u32, iterations: u32) -> String {
     match tool {
         "ibv_rc_pingpong" => format!("{tool} -d rxe0 -g 1 -s {size} -n {iterations}"),
+        _ if tool.contains(" -m ") => format!("{tool} -d rxe0 -F -s {size} -n {iterations}"),
         "ib_atomic_bw" => format!("{tool} -d rxe0 -x 1 -F -n {iterations}"),
         _ => format!("{tool} -d rxe0 -x 1 -m 1024 -F -s {size} -n {iterations}"),
     }
@@ -204,6 +205,40 @@ fn every_tool_of_a_kernel_runs_against_the_endpoint_as_client_and_server() {
                 (&tool.into(), Some(150)),
                 "{numbers}"
             );
+        }
+    });
+}
+
+#[test]
+fn a_kernel_connects_with_every_path_mtu_and_over_ipv6() {
+    with_guest(|guest, _| {
+        const GIDS: &str = "/sys/class/infiniband/rxe0/ports/1/gids";
+        ip("link set tap0 mtu 4500");
+        ip("address add fd00:5::1/64 dev tap0 nodad");
+        let in_guest = "ip link set eth0 mtu 4500 && ip address add fd00:5::2/64 dev eth0 nodad";
+        assert_done(&guest.run(in_guest, SHORT).unwrap(), in_guest);
+        let find = format!("until grep -l '^fd00:0005' {GIDS}/*; do sleep 0.1; done 2>/dev/null");
+        let gid = guest.run(&find, SHORT).unwrap().text;
+        let gid = gid.trim().rsplit('/').next().unwrap();
+        for mtu in [256, 512, 2048, 4096] {
+            for tool in ["ib_send_bw", "ib_read_bw"] {
+                let line = format!("{tool} -x 1 -m {mtu}");
+                let served = guest_calls(guest, &line, 20_000, 20, &["--mtu", "4096"]);
+                assert!(
+                    served.contains("1 clients served") && served.contains(" 0 failed"),
+                    "{line}: {served}"
+                );
+                let numbers = guest_serves(guest, &line, 20_000, 20, &["--mtu", "4096"]);
+                assert_eq!(numbers["mtu"], mtu, "{numbers}");
+            }
+        }
+        // The set-up of perftest uses IPv4 here, too.
+        for tool in ["ib_write_bw", "ib_send_lat", "ib_read_bw"] {
+            let line = format!("{tool} -x {gid} -m 1024 --ipv6");
+            let role = if tool == "ib_send_lat" { &["--for", tool][..] } else { &[] };
+            let options = [&["--listen", "::", "--drop", "in 1/50"], role].concat();
+            let served = guest_calls(guest, &line, 10_000, 30, &options);
+            assert!(served.contains("1 clients served") && served.contains(" 0 failed"), "{line}: {served}");
         }
     });
 }

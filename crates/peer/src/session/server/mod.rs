@@ -12,6 +12,8 @@ use wiremend_units::{Span, Time};
 use self::client::{Client, WRITE_LAT_ROUNDS};
 use super::ConnectionSettings;
 use super::exchange::Exchange;
+use super::live::Live;
+use crate::drops::StallCause;
 use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
 use crate::perftest::{Keys, Tool};
@@ -123,6 +125,8 @@ pub struct Server {
     look_at: Time,
     tcp_at: Time,
     status: ServerStatus,
+    /// Timeouts of this end by cause.
+    causes: BTreeMap<StallCause, u64>,
 }
 
 impl Server {
@@ -141,6 +145,7 @@ impl Server {
             look_at: Time::ZERO,
             tcp_at: Time::ZERO,
             status: ServerStatus::default(),
+            causes: BTreeMap::new(),
         };
         if let Some(interface) = server.settings.interface.clone() {
             server.open(interface)?;
@@ -171,6 +176,17 @@ impl Server {
         }
     }
 
+    /// What it is doing now; `None`: no client has come.
+    pub fn live(&self) -> Option<Live<'_>> {
+        let host = self.host.as_ref()?;
+        Some(Live { done: self.status.received, causes: &self.causes, endpoint: &host.endpoint })
+    }
+
+    /// Timeouts of this end, by cause.
+    pub fn causes(&self) -> &BTreeMap<StallCause, u64> {
+        &self.causes
+    }
+
     /// Returns whether it has served as many clients as it should.
     pub fn is_finished(&self) -> bool {
         let is_ending = self.host.as_ref().is_some_and(|host| host.endpoint.manager().is_ending());
@@ -197,6 +213,9 @@ impl Server {
         host.turn()?;
         let mut ended = Vec::new();
         while let Some(event) = host.endpoint.poll_event() {
+            if let Event::Expired { expiry, .. } = &event {
+                *self.causes.entry(host.drops().cause(expiry)).or_default() += 1;
+            }
             ended.extend(on_event(host, &mut self.clients, &mut self.status, &event));
         }
         for (number, is_failure) in ended {

@@ -17,6 +17,7 @@ impl Requester {
         visitor.exact(oldest.map_or(u64::MAX, |item| item.first));
         visitor.exact(current.map_or(u64::MAX, |item| item.first));
         visitor.exact(self.queue.end_seq);
+        visitor.absent(self.queue.sendable == self.queue.end_seq);
         visitor.exact(self.queue.messages);
         visitor.exact(current.is_some_and(|item| self.flight.next > item.first));
         let before = |end: u64, value: u64| (end - 1).saturating_sub(value);

@@ -1,6 +1,7 @@
 //! The reliable connection end to end, over a wire with scripted losses.
 
 mod acks;
+mod credits;
 mod errors;
 mod hostile;
 mod livelock;

@@ -53,9 +53,10 @@ prop_compose! {
         retry_count in 3_u8..=7,
         mend in mends(),
         resend_delay in prop::sample::select(vec![0, 0, 800]).prop_map(Span::from_ns),
+        flow_control in any::<bool>(),
     ) -> Config {
         let base = Config { mtu: 256, timeout: Some(TIMEOUT), rnr_timer: RnrTimer::from_code(1), ..Config::default() };
-        Config { recovery, window, ack_every, reads_max, retry_count, mend, resend_delay, ..base }
+        Config { recovery, window, ack_every, reads_max, retry_count, mend, resend_delay, flow_control, ..base }
     }
 }
 

@@ -15,7 +15,10 @@ pub(super) const CLAIM: Claim = Claim {
            is 3.8e3 µs (4e3 by the model)",
     method: "The ping-pong over a switch that loses packets at its egress ports, without loss and at seven rates",
     note: "The only packet of each message is a tail: each lost packet, and each lost ACK, delays the ping-pong \
-           until the timer expires",
+           until the timer expires. The mean follows from the counts: 1666 timeouts in 100 000 iterations of \
+           268 ms. Without lost ACKs it would be 4.19 ms, by the 1562 timeouts that the paper expects for J13. \
+           The printed 3.8 ms would be 1416 timeouts, fewer than the printed drop rate causes in data packets \
+           alone; no timer between the printed 266 ms and 268 ms explains that",
     judge,
     ..Claim::FORM
 };
