@@ -106,9 +106,9 @@ impl ReadSink {
         let mut packet = self.receiver.poll_transmit(config)?;
         match &mut packet {
             Packet::Data(data) => *data = data.into_read_data(),
-            Packet::Ack(ack) => ack.progress = ack.progress.from_reader(),
-            Packet::Missing(missing) => missing.progress = missing.progress.from_reader(),
-            Packet::Recount(recount) => recount.progress = recount.progress.from_reader(),
+            Packet::Ack(ack) => ack.progress = ack.progress.of_reader(),
+            Packet::Missing(missing) => missing.progress = missing.progress.of_reader(),
+            Packet::Recount(recount) => recount.progress = recount.progress.of_reader(),
         }
         Some(packet)
     }
