@@ -102,7 +102,7 @@ impl ReceiverProgress {
     }
 
     /// Sets the origin to a requester that reads.
-    pub(super) const fn from_reader(mut self) -> Self {
+    pub(super) const fn of_reader(mut self) -> Self {
         self.expected_unit |= Self::FROM_READER;
         self
     }

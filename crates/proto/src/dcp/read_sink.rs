@@ -106,9 +106,9 @@ impl ReadSink {
         let mut packet = self.receiver.poll_transmit(config)?;
         match &mut packet {
             Packet::Data(data) => *data = data.into_read_data(),
-            Packet::Ack(ack) => ack.progress = ack.progress.from_reader(),
-            Packet::Missing(missing) => missing.progress = missing.progress.from_reader(),
-            Packet::Recount(recount) => recount.progress = recount.progress.from_reader(),
+            Packet::Ack(ack) => ack.progress = ack.progress.of_reader(),
+            Packet::Missing(missing) => missing.progress = missing.progress.of_reader(),
+            Packet::Recount(recount) => recount.progress = recount.progress.of_reader(),
         }
         Some(packet)
     }
@@ -139,7 +139,7 @@ impl ReadSink {
 
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.posted.is_empty() && !self.receiver.has_output()
+        self.oldest().is_none() && !self.receiver.has_output()
     }
 
     /// Packets of data that arrived.

@@ -106,6 +106,8 @@ fn protection_that_cannot_be_is_refused() {
         [[protect]]\nlinks = "switches"\nby = "fec(25,1)"\ndummies = 3 | s.toml:17:1: `dummies` has no effect with error correction; remove it
         [[protect]]\nlinks = "switches"\nby = "linkguardian"\nflush = "1us" | s.toml:17:1: `flush` has no effect with retransmission; remove it
         [[protect]]\nlinks = "switches"\nby = "linkguardian"\nswitch = "tofino" | s.toml:17:1: the hardened protocol stores frames in memory, which a tofino lacks; use switch = "ideal", or profile = "prototype"
+        [[fail]]\nlinks = "switches"\ncache = "1MB" | s.toml:17:1: `cache` without `detect`; frames are kept until routing has detected the failure
+        [[fail]]\nlinks = "switches"\ncache = "1MB"\ndetect = "1us"\n[[protect]]\nlinks = "switches"\nby = "linkguardian" | s.toml:17:1: `cache` keeps no frames of lossless switches or with protected links; remove it, or [switch.lossless] and [[protect]]
         [[protect]]\nlinks = "switches"\nby = "linkguardian"\nsample_frames = 1000 | s.toml:17:1: `sample_frames` has no effect without `start_at_loss`; set both or neither
         [[protect]]\nlinks = "switches"\nby = "linkguardian"\nstart_delay = "1ms" | s.toml:17:1: `start_delay` has no effect without `start_at_loss`; set both or neither
         [[protect]]\nlinks = "switches"\nby = "linkguardian"\nstart_at_loss = 0 | s.toml:17:1: a loss of 0e0 is too rare to measure; `start_at_loss` is at least 1e-15

@@ -155,12 +155,7 @@ fn faults_in_any_order_lose_no_byte() {
     for seed in 0..60 {
         let tracking = if seed % 2 == 0 { Tracking::Sums } else { Tracking::Bitmap { packets: 256 } };
         let dcp = Parameters { tracking, hints, unit_packets: 32, ..Parameters::DCP };
-        let faults = RandomFaults {
-            loss_ppm: 2_000,
-            duplicate_ppm: 2_000,
-            reorder_ppm: 100_000,
-            ..RandomFaults::default()
-        };
+        let faults = RandomFaults { loss_ppm: 2_000, duplicate_ppm: 2_000, reorder_ppm: 100_000 };
         let mut pair = Pair::new(with_base(config(dcp), |base| base.retry_count = 7)).impair(faults, seed);
         for direction in [Forward, Backward] {
             let mut random = Random::new(seed + 1000 * direction as u64);
