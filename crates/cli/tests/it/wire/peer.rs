@@ -215,7 +215,7 @@ fn a_kernel_connects_with_every_path_mtu_and_over_ipv6() {
         const GIDS: &str = "/sys/class/infiniband/rxe0/ports/1/gids";
         ip("link set tap0 mtu 4500");
         ip("address add fd00:5::1/64 dev tap0 nodad");
-        let in_guest = "ip link set eth0 mtu 4500 && ip address add fd00:5::2/64 dev eth0 nodad";
+        let in_guest = "ip link set eth0 mtu 4500 && ip address add fd00:5::2/64 dev eth0";
         assert_done(&guest.run(in_guest, SHORT).unwrap(), in_guest);
         let find = format!("until grep -l '^fd00:0005' {GIDS}/*; do sleep 0.1; done 2>/dev/null");
         let gid = guest.run(&find, SHORT).unwrap().text;
