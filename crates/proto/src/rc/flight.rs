@@ -18,7 +18,7 @@ const REWINDS_MAX: usize = 4;
 /// The number that transmission had reached before a rewind (low 32 bits), and how many rewinds happened
 /// there.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(packed)]
+#[repr(C, packed)]
 struct Rewind {
     reached: u32,
     count: u8,
