@@ -561,16 +561,6 @@ impl Requester {
         }
     }
 
-    /// Nothing is outstanding after a rewind: the timer starts with the first retransmission.
-    fn rewind(&mut self, to: u64) {
-        self.flight.rewind(to);
-        self.queue.rewind();
-        self.reads = 0;
-        self.copies_left = 0;
-        self.state = State::Open;
-        self.deadline = Time::MAX;
-    }
-
     fn fail(&mut self, status: Status) {
         self.state = State::Failed(status);
         self.deadline = Time::MAX;

@@ -27,4 +27,14 @@ impl Requester {
             self.deadline = self.expiry_time(config, now);
         }
     }
+
+    /// Nothing is outstanding after a rewind: the timer starts with the first retransmission.
+    pub(super) fn rewind(&mut self, to: u64) {
+        self.flight.rewind(to);
+        self.queue.rewind();
+        self.reads = 0;
+        self.copies_left = 0;
+        self.state = State::Open;
+        self.deadline = Time::MAX;
+    }
 }
