@@ -92,6 +92,7 @@ mod retrans_queue;
 mod send_units;
 mod state;
 mod sums;
+mod timers;
 
 pub use config::{Config, FlowControl, LossHints, Parameters, RetransFetch, Tracking};
 pub use packet::{

@@ -1,7 +1,5 @@
 //! The requester: sends each packet with its memory position, and again when its header is returned.
 
-mod timers;
-
 use std::collections::VecDeque;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
@@ -20,48 +18,48 @@ use crate::engine::{
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Requester {
-    units: SendUnits,
-    queue: RetransQueue,
+    pub(super) units: SendUnits,
+    pub(super) queue: RetransQueue,
     /// Units that are being resent.
     replays: VecDeque<u64>,
-    credit: Credit,
+    pub(super) credit: Credit,
     /// The receiving half for the data of READs; `None` before the first.
     reads: Option<Box<ReadSink>>,
     /// Everything before this number has arrived.
     floor: u64,
     counters: RequesterCounters,
-    dcp_counters: SenderCounters,
+    pub(super) dcp_counters: SenderCounters,
     peer: QpNum,
     first: Psn,
     /// Time of the last probe.
-    last_probe: Time,
+    pub(super) last_probe: Time,
     /// Time since which nothing is in flight and the oldest unit waits for the host; its timers are stopped
     /// meanwhile.
-    held_since: Option<Time>,
+    pub(super) held_since: Option<Time>,
     /// The timeout, and the quiet time before a probe.
     timeout: Option<Span>,
-    quiet_time: Option<Span>,
+    pub(super) quiet_time: Option<Span>,
     /// Packets since the last one that requested an acknowledgement.
     since_ack_req: u32,
     /// Limit of outstanding packets set by congestion control.
     cc_window: u32,
     /// Whether a probe is to be sent.
-    probe_due: bool,
+    pub(super) probe_due: bool,
     /// Probes since the last response.
-    unanswered_probes: u8,
+    pub(super) unanswered_probes: u8,
     /// Packets that had arrived at the last transmission. If none arrives, retransmissions do not restart the
     /// timer.
     arrived: u32,
     /// Rounds started by the timer, and in `recounts` by the receiver, since the last acknowledged unit.
     retries: u8,
-    recounts: u8,
-    failed: Option<Status>,
+    pub(super) recounts: u8,
+    pub(super) failed: Option<Status>,
 }
 
 /// Limit of recounts without progress: a network that duplicates more packets is broken.
 const RECOUNTS_MAX: u8 = 64;
 /// Limit of the doublings of the wait before a probe.
-const PROBE_DOUBLINGS_MAX: u8 = 8;
+pub(super) const PROBE_DOUBLINGS_MAX: u8 = 8;
 
 impl Requester {
     /// Creates a requester whose packets start at PSN `first`.
@@ -310,13 +308,13 @@ impl Requester {
     }
 
     #[inline]
-    fn is_open(&self, config: &Config) -> bool {
+    pub(super) fn is_open(&self, config: &Config) -> bool {
         self.credit.is_open(config.parameters.flow_control, config.base.window.min(self.cc_window))
     }
 
     /// Returns whether the receiver has room for a new packet.
     #[inline]
-    fn has_new(&self, parameters: &Parameters) -> bool {
+    pub(super) fn has_new(&self, parameters: &Parameters) -> bool {
         let SendUnits { next, end_seq, .. } = self.units;
         next < end_seq
             && self.units.started() < parameters.units_max as usize
@@ -528,7 +526,7 @@ impl Requester {
     }
 
     /// Starts a new round of a unit: every packet of it that was sent is resent.
-    fn restart(&mut self, config: &Config, now: Time, number: u64) {
+    pub(super) fn restart(&mut self, config: &Config, now: Time, number: u64) {
         let Some(unit) = self.units.get_mut(number) else { return };
         unit.round = unit.round.wrapping_add(1);
         (unit.last_activity, unit.timer_start) = (now, now);
@@ -569,6 +567,6 @@ impl Requester {
     }
 }
 
-fn after(time: Time, span: Option<Span>) -> Time {
+pub(super) fn after(time: Time, span: Option<Span>) -> Time {
     span.map_or(Time::MAX, |span| time.saturating_add(span))
 }

@@ -79,7 +79,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let test = number(trial.gain(results, variant)).between(gain - 0.5, gain + 0.5);
         (judgement.printed(format!("gain at 99.9 %, {variant}"), test), trial.late_gain(results, variant))
     });
-    late_hosts::explain(judgement, 0, &late);
+    late_hosts::explain(judgement, &late);
     judgement.plot("l11-dctcp", &trial.figure(results, &SHOWN_VARIANTS[..6], 0.95));
     judgement.columns(COLUMNS);
 }

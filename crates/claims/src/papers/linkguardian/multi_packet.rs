@@ -79,7 +79,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         judgement.must(what, time_ns(published).between(sooner, later));
     }
     let [dctcp, bbr] = [dctcp, bbr].map(|trial| trial.check_gain(judgement, results, ALL, 19.0));
-    late_hosts::explain(judgement, 0, &[rdma, dctcp, bbr]);
+    late_hosts::explain(judgement, &[rdma, dctcp, bbr]);
     judgement.columns(COLUMNS);
 }
 

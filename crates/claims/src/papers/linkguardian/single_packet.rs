@@ -73,7 +73,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     for variant in [NO_LOSS].into_iter().chain(PROTECTED) {
         late.push(dctcp.check_gain(judgement, results, variant, 51.0));
     }
-    late_hosts::explain(judgement, 0, &late);
+    late_hosts::explain(judgement, &late);
     judgement.columns(COLUMNS);
 }
 

@@ -41,5 +41,5 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let deviation = |trial: &Trial| deviation_ns(trial.outcome(results, variant));
         check("standard deviation", deviation_us, &deviation);
     }
-    late_hosts::explain(judgement, 1, &late);
+    late_hosts::explain(judgement, &late);
 }

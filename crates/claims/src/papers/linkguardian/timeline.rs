@@ -274,7 +274,7 @@ fn bbr(judgement: &mut Judgement, samples: &StreamSamples<'_>, late: &StreamSamp
     let printed = judgement.printed(what, number(protected / corrupting).at_least(1.0));
     let [corrupting, protected] =
         [Phase::Corrupting, Phase::Protected].map(|phase| late.throughput_bps(phase));
-    late_hosts::explain(judgement, 0, &[(printed, number(protected / corrupting))]);
+    late_hosts::explain(judgement, &[(printed, number(protected / corrupting))]);
 }
 
 fn row(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: String) {

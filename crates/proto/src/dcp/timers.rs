@@ -2,9 +2,9 @@
 
 use wiremend_units::Time;
 
-use super::{PROBE_DOUBLINGS_MAX, Requester, after};
-use crate::dcp::config::{Config, Parameters};
-use crate::dcp::send_units::SendUnit;
+use super::config::{Config, Parameters};
+use super::requester::{PROBE_DOUBLINGS_MAX, Requester, after};
+use super::send_units::SendUnit;
 use crate::engine::Status;
 
 impl Requester {
