@@ -70,6 +70,21 @@ macro_rules! each {
     };
 }
 
+/// Prefetches a boxed protocol, then (`is_now`) what its next packets need.
+macro_rules! prefetch_boxed {
+    ($engine:expr, $is_now:expr) => {
+        match $engine {
+            Self::GoBack(_) => {}
+            Self::Trimming(half) if $is_now => half.next_addresses().for_each(prefetch_address),
+            _ if $is_now => {}
+            Self::Selective(half) => prefetch_all(&**half),
+            Self::Trimming(half) => prefetch_all(&**half),
+            Self::Tcp(half) => prefetch_all(&**half),
+            Self::Multipath(half) => prefetch_all(&**half),
+        }
+    };
+}
+
 impl RequesterEngine {
     /// `random` seeds the random choices of a protocol.
     pub(super) fn new(
@@ -96,18 +111,9 @@ impl RequesterEngine {
         }
     }
 
-    /// Prefetches a boxed protocol, then (`is_now`) what its next packets need.
     #[inline]
     pub(super) fn prefetch(&self, is_now: bool) {
-        match self {
-            Self::GoBack(_) => {}
-            Self::Trimming(half) if is_now => half.next_addresses().for_each(prefetch_address),
-            _ if is_now => {}
-            Self::Selective(half) => prefetch_all(&**half),
-            Self::Trimming(half) => prefetch_all(&**half),
-            Self::Tcp(half) => prefetch_all(&**half),
-            Self::Multipath(half) => prefetch_all(&**half),
-        }
+        prefetch_boxed!(self, is_now);
     }
 
     pub(super) fn post(&mut self, transport: &Transport, now: Time, work: Work) {
@@ -252,18 +258,9 @@ impl ResponderEngine {
         }
     }
 
-    /// Prefetches a boxed protocol, then (`is_now`) what its next packets need.
     #[inline]
     pub(super) fn prefetch(&self, is_now: bool) {
-        match self {
-            Self::GoBack(_) => {}
-            Self::Trimming(half) if is_now => half.next_addresses().for_each(prefetch_address),
-            _ if is_now => {}
-            Self::Selective(half) => prefetch_all(&**half),
-            Self::Trimming(half) => prefetch_all(&**half),
-            Self::Tcp(half) => prefetch_all(&**half),
-            Self::Multipath(half) => prefetch_all(&**half),
-        }
+        prefetch_boxed!(self, is_now);
     }
 
     /// Handles a request, which a switch may have marked.
